@@ -3,6 +3,7 @@ import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { keyDatabasesMax, keyNameCharactersMax, linkSessionMsMax } from '../limits.ts'
 import { parseName } from '../names.ts'
+import { requireScalar, type Scalar, words } from '../scalar.ts'
 import { base62Alphabet, randomBase62 } from '../text/base62.ts'
 
 export type KeyKind = 'secret' | 'public'
@@ -99,14 +100,13 @@ const refuse = (field: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_request', `${field} ${message}`, { field, hint })
 }
 
-export const parseKeyKind = (value: unknown): KeyKind =>
-  value === 'secret' || value === 'public'
-    ? value
-    : refuse(
-        'kind',
-        `is ${describeValue(value)}; it takes "secret" or "public".`,
-        'A public key reads, a secret key reads and writes.',
-      )
+export const keyKindRule = {
+  type: 'string',
+  enum: ['secret', 'public'],
+  [words]: { hint: 'A public key reads, a secret key reads and writes.' },
+} as const satisfies Scalar
+
+export const parseKeyKind = (value: unknown): KeyKind => requireScalar(keyKindRule, value, 'kind')
 
 export const parseKeyName = (value: unknown): string | null => {
   if (value === undefined || value === null) return null

@@ -1,21 +1,20 @@
 import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { dataDepthMax, fileBytesMax, fileMetadataBytesMax } from '../limits.ts'
+import { readScalar, type Scalar, words } from '../scalar.ts'
 import { checkJson, skipSpace } from '../text/json-scan.ts'
 import { valueSpan, walkObject } from '../text/json-span.ts'
 import type { Visibility } from './file-record.ts'
 
-export const visibilities = ['private', 'public'] as const satisfies readonly Visibility[]
+export const visibilityRule = {
+  type: 'string',
+  enum: ['private', 'public'],
+  [words]: { hint: 'Leave it out for a private file.' },
+} as const satisfies Scalar
 
 /** `private` if it is absent. */
-export const parseVisibility = (value: unknown): Visibility => {
-  if (value === undefined) return 'private'
-  if (visibilities.includes(value as Visibility)) return value as Visibility
-  throw new CubbyError('invalid_request', `visibility is ${describeValue(value)}; it takes "private" or "public".`, {
-    field: 'visibility',
-    hint: 'Leave it out for a private file.',
-  })
-}
+export const parseVisibility = (value: unknown): Visibility =>
+  readScalar(visibilityRule, value, 'visibility') ?? 'private'
 
 export const noMetadata = '{}'
 

@@ -7,16 +7,14 @@ import { type Members, parseLimit, refuseUnknownMembers } from '../members.ts'
 import type { QueryPlan } from '../records/query.ts'
 import { indexBounds, primaryBounds, type RangeCondition, timeBounds } from '../records/range.ts'
 import { resumeScan, type Scan } from '../records/scan.ts'
+import { readScalar, type Scalar, words } from '../scalar.ts'
 import { fileHashKey, fileSlots, publicHash } from './file-record.ts'
-
-export const fileSelections = ['data', 'count'] as const
-type FileSelection = (typeof fileSelections)[number]
 
 /** A query of a bucket's files with well-formed fields. */
 export interface FileQuery {
   byTime: boolean
   prefix: string
-  select: FileSelection
+  select: 'data' | 'count'
   limit: number
   ascending: boolean
   cursor: unknown
@@ -46,38 +44,38 @@ const parsePrefix = (value: unknown, byTime: boolean): string => {
   return value
 }
 
-/** `expiresIn` of a signed URL, in seconds. */
-export const parseExpiresIn = (value: unknown): number | undefined => {
-  if (value === undefined) return undefined
-  const isInRange = Number.isInteger(value) && (value as number) >= 1 && (value as number) <= urlSecondsMax
-  if (isInRange) return value as number
-  return refuse('expiresIn', `is ${describeValue(value)}; it takes seconds, an integer from 1 to ${urlSecondsMax}.`)
-}
+/** `expiresIn` of a signed URL. */
+export const expiresInRule = {
+  type: 'integer',
+  minimum: 1,
+  maximum: urlSecondsMax,
+  [words]: { unit: 'seconds' },
+} as const satisfies Scalar
+
+export const fileQueryRules = {
+  index: { type: 'string', enum: ['t'], [words]: { hint: 'Leave index out to list files by name.' } },
+  ascending: { type: 'boolean' },
+  select: { type: 'string', enum: ['data', 'count'], [words]: { hint: 'Leave select out to get the files.' } },
+} as const satisfies Record<string, Scalar>
 
 export const parseFileQuery = (members: Members): FileQuery => {
   refuseUnknownMembers(members, fileQueryFields)
-  const { index, ascending, select = 'data', limit, cursor } = members
-  if (index !== undefined && index !== 't') {
-    refuse('index', `is ${describeValue(index)}; it takes "t".`, 'Leave index out to list files by name.')
-  }
+  const { index, ascending, select, limit, cursor } = members
+  readScalar(fileQueryRules.index, index, 'index')
   const byTime = index === 't'
-  if (ascending !== undefined && typeof ascending !== 'boolean') {
-    refuse('ascending', `is ${describeValue(ascending)}; it takes true or false.`)
-  }
-  if (!fileSelections.includes(select as FileSelection)) {
-    refuse('select', `is ${describeValue(select)}; it takes "data" or "count".`, 'Leave select out to get the files.')
-  }
+  const isAscending = readScalar(fileQueryRules.ascending, ascending, 'ascending') ?? !byTime
+  const selected = readScalar(fileQueryRules.select, select, 'select') ?? 'data'
   return {
     byTime,
     prefix: parsePrefix(members.prefix, byTime),
-    select: select as FileSelection,
+    select: selected,
     limit:
-      select === 'count'
+      selected === 'count'
         ? parseLimit(limit, countRowsMax, countRowsMax)
         : parseLimit(limit, pageRowsDefault, pageRowsMax),
-    ascending: (ascending as boolean | undefined) ?? !byTime,
+    ascending: isAscending,
     cursor: cursor ?? undefined,
-    expiresInSeconds: parseExpiresIn(members.expiresIn),
+    expiresInSeconds: readScalar(expiresInRule, members.expiresIn, 'expiresIn'),
   }
 }
 

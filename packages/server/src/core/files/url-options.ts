@@ -3,9 +3,10 @@ import { CubbyError } from '../errors.ts'
 import { downloadNameCharactersMax, fileBytesMax, urlSecondsDefault } from '../limits.ts'
 import { type Members, parseFlag, refuseUnknownMembers } from '../members.ts'
 import { parseTtl } from '../records/record-data.ts'
+import { readScalar, type Scalar, words } from '../scalar.ts'
 import { parseContentType } from './content-type.ts'
 import { noMetadata, parseMetadataMember, parseVisibility } from './file-options.ts'
-import { parseExpiresIn } from './file-query.ts'
+import { expiresInRule } from './file-query.ts'
 
 // What a URL of a file can be asked for. The options become parameters of the URL, under the same names.
 
@@ -23,15 +24,10 @@ const refuse = (field: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_request', `${field} ${message}`, { field, hint })
 }
 
-const parseMethod = (value: unknown): 'GET' | 'PUT' => {
-  if (value === undefined || value === 'GET') return 'GET'
-  if (value === 'PUT') return 'PUT'
-  return refuse(
-    'method',
-    `is ${describeValue(value)}; it takes "GET" or "PUT".`,
-    'Leave it out for a URL to read with.',
-  )
-}
+export const urlRules = {
+  method: { type: 'string', enum: ['GET', 'PUT'], [words]: { hint: 'Leave it out for a URL to read with.' } },
+  sizeMax: { type: 'integer', minimum: 0, maximum: fileBytesMax, [words]: { unit: 'bytes' } },
+} as const satisfies Record<string, Scalar>
 
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 
@@ -51,34 +47,28 @@ const parseDownload = (value: unknown): string | undefined => {
   return value
 }
 
-const parseSizeMax = (value: unknown): number | undefined => {
-  if (value === undefined) return undefined
-  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= fileBytesMax) return value as number
-  return refuse('sizeMax', `is ${describeValue(value)}; it takes bytes, an integer from 0 to ${fileBytesMax}.`)
-}
-
 const withOptions = (entries: Record<string, string | undefined>): ReadonlyMap<string, string> =>
   new Map(Object.entries(entries).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
 
 /** `text` is the whole body, `members` are its members apart from the address of the bucket. */
 export const parseUrlOptions = (text: string, members: Members, nowMs: number): UrlOptions => {
   refuseUnknownMembers(members, fields)
-  const method = parseMethod(members.method)
+  const method = readScalar(urlRules.method, members.method, 'method') ?? 'GET'
   if (method === 'GET') {
     const upload = uploadFields.find((field) => members[field] !== undefined)
     if (upload !== undefined) refuse(upload, 'is for URLs to upload to.', 'Give "method": "PUT" too, or leave it out.')
-    const expiresInSeconds = parseExpiresIn(members.expiresIn)
+    const expiresInSeconds = readScalar(expiresInRule, members.expiresIn, 'expiresIn')
     return { method, expiresInSeconds, options: withOptions({ download: parseDownload(members.download) }) }
   }
   if (members.download !== undefined) refuse('download', 'is for URLs to read with.', 'Leave it or "method" out.')
   const { visibility, contentType, sizeMax, ttl, metadata, replace } = members
-  const expiresInSeconds = parseExpiresIn(members.expiresIn) ?? urlSecondsDefault
+  const expiresInSeconds = readScalar(expiresInRule, members.expiresIn, 'expiresIn') ?? urlSecondsDefault
   const shown = parseVisibility(visibility)
   const stored = parseMetadataMember(text, metadata)
   const options = {
     visibility: shown === 'private' ? undefined : shown,
     contentType: contentType === undefined ? undefined : parseContentType(contentType),
-    sizeMax: parseSizeMax(sizeMax)?.toString(),
+    sizeMax: readScalar(urlRules.sizeMax, sizeMax, 'sizeMax')?.toString(),
     ttl: parseTtl(ttl, 'ttl', nowMs)?.toString(),
     metadata: stored === noMetadata ? undefined : stored,
     replace: parseFlag(replace, 'replace') ? 'true' : undefined,

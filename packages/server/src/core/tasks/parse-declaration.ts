@@ -18,6 +18,7 @@ import {
 } from '../limits.ts'
 import { type Members, parseFlag, parseObject, refuseUnknownMembers } from '../members.ts'
 import { parseData } from '../records/record-data.ts'
+import { readScalar, type Scalar, words } from '../scalar.ts'
 import { runThrough, type Steps } from '../steps.ts'
 import { checkJson } from '../text/json-scan.ts'
 import { extendSpan, openSpan, readEnvelope, type Span } from '../text/json-span.ts'
@@ -94,37 +95,41 @@ export const parseDeclaration = (read: DeclarationText, nowMs: number): ParsedDe
   return {
     url,
     ...parseAuthorization(members.authorization),
-    leaseSeconds: parseLeaseSeconds(members.leaseSeconds, isPushed),
-    attempts: parseCount(members.attempts, 'attempts', 1, attemptsMax) ?? attemptsDefault,
-    backoffSeconds: parseCount(members.backoffSeconds, 'backoffSeconds', 1, backoffSecondsMax) ?? backoffSecondsDefault,
-    concurrency:
-      parseCount(members.concurrency, 'concurrency', 1, concurrencyMax) ?? (isPushed ? pushConcurrencyDefault : null),
-    keepSeconds: parseCount(members.keepSeconds, 'keepSeconds', keepSecondsMin, keepSecondsMax) ?? keepSecondsDefault,
+    leaseSeconds: parseLeaseSeconds(members, isPushed),
+    attempts: parseCount(members, 'attempts') ?? attemptsDefault,
+    backoffSeconds: parseCount(members, 'backoffSeconds') ?? backoffSecondsDefault,
+    concurrency: parseCount(members, 'concurrency') ?? (isPushed ? pushConcurrencyDefault : null),
+    keepSeconds: parseCount(members, 'keepSeconds') ?? keepSecondsDefault,
     paused: parseFlag(members.paused, 'paused'),
     schedule: members.schedule === undefined ? null : scheduleIn(read, nowMs),
   }
 }
 
-const leftOut: Record<string, string> = {
-  attempts: `Leave it out for ${attemptsDefault}.`,
-  backoffSeconds: `Leave it out for ${backoffSecondsDefault}.`,
-  concurrency: `Leave it out for ${pushConcurrencyDefault} with url, and for any number without.`,
-  keepSeconds: `Leave it out for ${keepSecondsDefault}, which is a week.`,
-  leaseSeconds: `Leave it out for ${leaseSecondsDefault}. A longer attempt extends its lease.`,
+const count = <const Most extends number>(minimum: number, maximum: Most, hint: string) =>
+  ({ type: 'integer', minimum, maximum, [words]: { hint } }) as const satisfies Scalar
+
+/** The numbers of a declaration. */
+export const declarationRules = {
+  leaseSeconds: count(
+    1,
+    leaseSecondsMax,
+    `Leave it out for ${leaseSecondsDefault}. A longer attempt extends its lease.`,
+  ),
+  attempts: count(1, attemptsMax, `Leave it out for ${attemptsDefault}.`),
+  backoffSeconds: count(1, backoffSecondsMax, `Leave it out for ${backoffSecondsDefault}.`),
+  concurrency: count(
+    1,
+    concurrencyMax,
+    `Leave it out for ${pushConcurrencyDefault} with url, and for any number without.`,
+  ),
+  keepSeconds: count(keepSecondsMin, keepSecondsMax, `Leave it out for ${keepSecondsDefault}, which is a week.`),
 }
 
-const parseCount = (value: unknown, field: string, least: number, most: number): number | undefined => {
-  if (value === undefined) return undefined
-  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return value as number
-  const takes = `an integer from ${least} to ${most}`
-  throw new CubbyError('invalid_request', `${field} is ${describeValue(value)}; it takes ${takes}.`, {
-    field,
-    hint: leftOut[field],
-  })
-}
+const parseCount = (members: Members, field: keyof typeof declarationRules): number | undefined =>
+  readScalar(declarationRules[field], members[field], field)
 
-const parseLeaseSeconds = (value: unknown, isPushed: boolean): number => {
-  const seconds = parseCount(value, 'leaseSeconds', 1, leaseSecondsMax) ?? leaseSecondsDefault
+const parseLeaseSeconds = (members: Members, isPushed: boolean): number => {
+  const seconds = parseCount(members, 'leaseSeconds') ?? leaseSecondsDefault
   if (!isPushed || seconds <= pushLeaseSecondsMax) return seconds
   throw new CubbyError(
     'invalid_request',

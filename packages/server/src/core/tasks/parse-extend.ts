@@ -1,8 +1,9 @@
 import { CubbyError } from '../errors.ts'
 import { progressBytesMax } from '../limits.ts'
 import { refuseUnknownMembers } from '../members.ts'
+import { readScalar } from '../scalar.ts'
 import { parseLease } from './parse-finish.ts'
-import { parseLeaseSeconds } from './parse-numbers.ts'
+import { leaseSecondsRule } from './parse-numbers.ts'
 import { parseObjectText, type RunBody } from './run-body.ts'
 
 const extendFields = ['lease', 'leaseSeconds', 'progress'] as const
@@ -18,7 +19,7 @@ export const parseExtension = (body: RunBody): Extension => {
   const { members } = body
   refuseUnknownMembers(members, extendFields)
   const lease = parseLease(members.lease, 'lease')
-  const leaseSeconds = parseLeaseSeconds(members.leaseSeconds)
+  const leaseSeconds = readScalar(leaseSecondsRule, members.leaseSeconds, 'leaseSeconds')
   return {
     lease,
     leaseMs: leaseSeconds === undefined ? undefined : leaseSeconds * 1000,

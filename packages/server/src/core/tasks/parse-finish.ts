@@ -2,6 +2,7 @@ import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { errorMessageCharactersMax } from '../limits.ts'
 import { refuseUnknownMembers } from '../members.ts'
+import { readScalar, type Scalar } from '../scalar.ts'
 import { parseRetryAfter } from './parse-numbers.ts'
 import type { Finish } from './run.ts'
 import { membersOf, parseObjectText, type RunBody, refuseTogether } from './run-body.ts'
@@ -44,10 +45,7 @@ const parseMessage = (body: RunBody, prefix: string): string => {
   return refuse(`${prefix}error.message`, `is ${describeValue(message)}; it takes a string.`, errorForm)
 }
 
-const parseRetry = (value: unknown, field: string): boolean => {
-  if (value === undefined || typeof value === 'boolean') return value ?? true
-  return refuse(field, `is ${describeValue(value)}; it takes true or false.`)
-}
+export const retryRule = { type: 'boolean' } as const satisfies Scalar
 
 /** How an attempt ends. `prefix` is `operations[3].` inside a batch, where there are other members too. */
 export const parseFinish = (body: RunBody, prefix = '', alsoKnown: readonly string[] = []): Finish => {
@@ -63,7 +61,7 @@ export const parseFinish = (body: RunBody, prefix = '', alsoKnown: readonly stri
   }
   const message = parseMessage(body, prefix)
   refuseTogether(members, 'result', 'error', prefix, 'An attempt succeeds with a result, or fails with an error.')
-  const retry = parseRetry(members.retry, `${prefix}retry`)
+  const retry = readScalar(retryRule, members.retry, `${prefix}retry`) ?? true
   const retryAfter = parseRetryAfter(members.retryAfter, `${prefix}retryAfter`)
   if (!retry && retryAfter !== undefined) {
     refuse(`${prefix}retryAfter`, 'cannot be combined with retry: false.', 'Leave one of the two out.')

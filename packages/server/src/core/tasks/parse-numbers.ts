@@ -8,52 +8,42 @@ import {
   ttlSecondsMax,
   waitSecondsMax,
 } from '../limits.ts'
+import { type Scalar, words } from '../scalar.ts'
 import { parseIsoDateTime } from '../text/iso-date-time.ts'
 
 // The numbers of requests about runs. Each parser returns undefined for an absent member.
 
-interface Bounds {
-  least: number
-  most: number
-  /** What it is: `seconds`. */
-  unit?: string
-  hint?: string
-}
-
-const parseInteger = (value: unknown, field: string, { least, most, unit, hint }: Bounds): number | undefined => {
-  if (value === undefined) return undefined
-  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return value as number
-  const takes = `${unit === undefined ? '' : `${unit}, `}an integer from ${least} to ${most}`
-  throw new CubbyError('invalid_request', `${field} is ${describeValue(value)}; it takes ${takes}.`, { field, hint })
-}
-
-export const parseLeaseSeconds = (value: unknown): number | undefined =>
-  parseInteger(value, 'leaseSeconds', {
-    least: 1,
-    most: leaseSecondsMax,
+export const leaseSecondsRule = {
+  type: 'integer',
+  minimum: 1,
+  maximum: leaseSecondsMax,
+  [words]: {
     unit: 'seconds',
     hint: 'Leave it out for the lease that the task declares. A long attempt extends its lease.',
-  })
+  },
+} as const satisfies Scalar
 
-export const parseWaitSeconds = (value: unknown): number =>
-  parseInteger(value, 'waitSeconds', {
-    least: 0,
-    most: waitSecondsMax,
-    unit: 'seconds',
-    hint: 'Ask again after each answer.',
-  }) ?? 0
+export const waitSecondsRule = {
+  type: 'integer',
+  minimum: 0,
+  maximum: waitSecondsMax,
+  [words]: { unit: 'seconds', hint: 'Ask again after each answer.' },
+} as const satisfies Scalar
 
 /** Unlike the limit of a page, one that is too large is an error: a claim has no cursor that tells of more. */
-export const parseClaimLimit = (value: unknown): number =>
-  parseInteger(value, 'limit', { least: 1, most: claimRunsMax, hint: `Claim ${claimRunsMax} at a time.` }) ?? 1
+export const claimLimitRule = {
+  type: 'integer',
+  minimum: 1,
+  maximum: claimRunsMax,
+  [words]: { hint: `Claim ${claimRunsMax} at a time.` },
+} as const satisfies Scalar
 
-export const parseDelaySeconds = (value: unknown, field: string): number | undefined =>
-  parseInteger(value, field, {
-    least: 0,
-    most: runDelaySecondsMax,
-    unit: 'seconds',
-    hint: 'For a later time give runAt.',
-  })
+export const delaySecondsRule = {
+  type: 'integer',
+  minimum: 0,
+  maximum: runDelaySecondsMax,
+  [words]: { unit: 'seconds', hint: 'For a later time give runAt.' },
+} as const satisfies Scalar
 
 /** A number above the limit is taken as the limit. */
 export const parseRetryAfter = (value: unknown, field: string): number | undefined => {

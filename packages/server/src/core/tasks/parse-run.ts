@@ -1,6 +1,7 @@
 import { refuseUnknownMembers } from '../members.ts'
 import { parseKeyPart } from '../records/record-key.ts'
-import { parseDelaySeconds, parseRunAt } from './parse-numbers.ts'
+import { readScalar } from '../scalar.ts'
+import { delaySecondsRule, parseRunAt } from './parse-numbers.ts'
 import type { NewRun } from './run.ts'
 import { parseObjectText, type RunBody, refuseTogether } from './run-body.ts'
 import { newRunId, parseRunId } from './run-id.ts'
@@ -18,7 +19,7 @@ export const parseNewRun = (body: RunBody, prefix = '', alsoKnown: readonly stri
   const parsedKey = key === undefined ? null : parseKeyPart(key, `${prefix}key`)
   refuseTogether(members, 'id', 'key', prefix, 'Give id to repeat a call safely, or key to bring one thing up to date.')
   const runAtMs = parseRunAt(runAt, `${prefix}runAt`)
-  const delay = parseDelaySeconds(delaySeconds, `${prefix}delaySeconds`)
+  const delay = readScalar(delaySecondsRule, delaySeconds, `${prefix}delaySeconds`)
   refuseTogether(members, 'runAt', 'delaySeconds', prefix, 'Give the time or the delay.')
   const at = runAtMs === undefined ? { delayMs: (delay ?? 0) * 1000 } : { runAtMs }
   return { id: named, isNamed, key: parsedKey, payload, at }

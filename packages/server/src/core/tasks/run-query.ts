@@ -1,21 +1,17 @@
 import { decodeScanCursor, scanFingerprint } from '../cursor.ts'
 import type { CursorSeal } from '../cursor-seal.ts'
-import { describeValue } from '../describe-value.ts'
-import { CubbyError } from '../errors.ts'
 import { countRowsMax, pageRowsDefault, pageRowsMax } from '../limits.ts'
 import { type Members, parseLimit, refuseUnknownMembers } from '../members.ts'
 import { parseRange, type RangeCondition, timeBounds } from '../records/range.ts'
 import { resumeScan, type TimeScan } from '../records/scan.ts'
+import { readScalar, type Scalar, words } from '../scalar.ts'
 import { type RunStatus, runStatuses } from './run.ts'
-
-export const runSelections = ['data', 'count'] as const
-type RunSelection = (typeof runSelections)[number]
 
 /** A query of a task's runs with well-formed fields. */
 export interface RunQuery {
   status: RunStatus | undefined
   range: RangeCondition | undefined
-  select: RunSelection
+  select: 'data' | 'count'
   limit: number
   ascending: boolean
   cursor: unknown
@@ -23,35 +19,28 @@ export interface RunQuery {
 
 const runQueryFields = ['status', 'range', 'select', 'limit', 'ascending', 'cursor'] as const
 
-const refuse = (field: string, message: string, hint?: string): never => {
-  throw new CubbyError('invalid_request', `${field} ${message}`, { field, hint })
-}
+export const runQueryRules = {
+  status: { type: 'string', enum: runStatuses, [words]: { hint: 'Leave status out for all runs.' } },
+  select: { type: 'string', enum: ['data', 'count'], [words]: { hint: 'Leave select out to get the runs.' } },
+} as const satisfies Record<string, Scalar>
+
+export const ascendingRule = { type: 'boolean' } as const satisfies Scalar
 
 export const parseRunQuery = (members: Members): RunQuery => {
   refuseUnknownMembers(members, runQueryFields)
-  const { status, range, ascending, select = 'data', limit, cursor } = members
-  if (status !== undefined && !runStatuses.includes(status as RunStatus)) {
-    refuse(
-      'status',
-      `is ${describeValue(status)}; it takes one of ${runStatuses.map((name) => `"${name}"`).join(', ')}.`,
-      'Leave status out for all runs.',
-    )
-  }
-  if (ascending !== undefined && typeof ascending !== 'boolean') {
-    refuse('ascending', `is ${describeValue(ascending)}; it takes true or false.`)
-  }
-  if (!runSelections.includes(select as RunSelection)) {
-    refuse('select', `is ${describeValue(select)}; it takes "data" or "count".`, 'Leave select out to get the runs.')
+  const { status, range, ascending, select, limit, cursor } = members
+  const selected = {
+    status: readScalar(runQueryRules.status, status, 'status'),
+    ascending: readScalar(ascendingRule, ascending, 'ascending') ?? false,
+    select: readScalar(runQueryRules.select, select, 'select') ?? 'data',
   }
   return {
-    status: status as RunStatus | undefined,
+    ...selected,
     range: parseRange(range, 't'),
-    select: select as RunSelection,
     limit:
-      select === 'count'
+      selected.select === 'count'
         ? parseLimit(limit, countRowsMax, countRowsMax)
         : parseLimit(limit, pageRowsDefault, pageRowsMax),
-    ascending: (ascending as boolean | undefined) ?? false,
     cursor: cursor ?? undefined,
   }
 }

@@ -1,6 +1,7 @@
 import { type Awaitable, andThen } from '../../core/awaitable.ts'
 import { batchBodyBytesMax, plainBodyBytesMax } from '../../core/limits.ts'
-import { parseWaitSeconds } from '../../core/tasks/parse-numbers.ts'
+import { readScalar } from '../../core/scalar.ts'
+import { waitSecondsRule } from '../../core/tasks/parse-numbers.ts'
 import { parseTaskAddress, type TaskAddress } from '../../operations/access.ts'
 import { readJson } from '../../operations/parse-input.ts'
 import { applyTaskBatch, parseTaskBatchInSteps } from '../../operations/runs/apply-task-batch.ts'
@@ -23,7 +24,8 @@ export const runHandlers = {
   getRun(exchange: Exchange): Awaitable<Response> {
     const address = runOf(exchange)
     const { headers, url } = exchange.request
-    const waitSeconds = parseWaitSeconds(parseIntegerParameter(parseParameters(url, ['waitSeconds']).waitSeconds))
+    const given = parseIntegerParameter(parseParameters(url, ['waitSeconds']).waitSeconds)
+    const waitSeconds = readScalar(waitSecondsRule, given, 'waitSeconds') ?? 0
     refuseIfMatchOnRead(headers)
     const input = { ...address, waitSeconds }
     return andThen(getRun(exchange.access, input, exchange.nowMs, exchange), (run) =>

@@ -1,10 +1,11 @@
 import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse, OwnKey } from '@cubbydb/client'
+import { keyKindRule } from '../../core/api-keys/api-key.ts'
 import { keyDatabasesMax, keyNameCharactersMax } from '../../core/limits.ts'
 import { closed, milliseconds, nextCursor, nullable, objectOf, ref, type Schema, times } from '../schema.ts'
 
 const keyFields = {
   id: { type: 'string', description: 'Identifies the key, for example to revoke it.' },
-  kind: { type: 'string', enum: ['secret', 'public'] },
+  kind: keyKindRule,
   name: nullable('string', {}),
   masked: { type: 'string', description: 'The prefix and the last four characters: `svc_live_****wxyz`.' },
   databases: nullable('array', { items: ref('Name'), description: 'The databases that the key may use; null: all.' }),
@@ -16,8 +17,7 @@ export const apiKeySchemas = {
   CreateKeyRequest: closed(
     objectOf<CreateKeyRequest>('The properties of the new key.', ['kind'], {
       kind: {
-        type: 'string',
-        enum: ['secret', 'public'],
+        ...keyKindRule,
         description: 'A public key reads; a secret key reads and writes.',
       },
       name: nullable('string', { minLength: 1, maxLength: keyNameCharactersMax, description: 'A label for people.' }),

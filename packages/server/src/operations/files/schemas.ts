@@ -7,8 +7,8 @@ import type {
   FileRecord,
 } from '@cubbydb/client'
 import { contentTypePattern } from '../../core/files/content-type.ts'
-import { visibilities } from '../../core/files/file-options.ts'
-import { fileSelections } from '../../core/files/file-query.ts'
+import { visibilityRule } from '../../core/files/file-options.ts'
+import { expiresInRule, fileQueryRules } from '../../core/files/file-query.ts'
 import {
   contentTypeCharactersMax,
   countRowsMax,
@@ -20,7 +20,6 @@ import {
   pageBytesMax,
   pageRowsDefault,
   pageRowsMax,
-  urlSecondsMax,
 } from '../../core/limits.ts'
 import { bucketMembers, bucketRequired } from '../buckets/schemas.ts'
 import { ttl as recordTtl } from '../records/record-members.ts'
@@ -41,8 +40,7 @@ import {
 const segment = '[^/\\x00-\\x1f\\x7f-\\x9f]+'
 
 export const visibility: Schema = {
-  type: 'string',
-  enum: visibilities,
+  ...visibilityRule,
   description: 'Everybody can read a `public` file by its URL; a `private` one needs a secret key or a signed URL.',
 }
 
@@ -130,8 +128,7 @@ export const fileSchemas = {
           description: '`t`: by `updatedAt`, newest first unless `ascending` is true. Absent: by name.',
         },
         select: {
-          type: 'string',
-          enum: fileSelections,
+          ...fileQueryRules.select,
           description:
             '`data`: the files, as without `select`. `count`: `items` is empty, and `count` is the number of files that matched.',
         },
@@ -141,7 +138,7 @@ export const fileSchemas = {
           description: `The maximum number of items in a page, ${pageRowsDefault} if absent. A value above ${number(pageRowsMax)} counts as ${number(pageRowsMax)}. With \`select: "count"\` the maximum number of files that are counted: ${number(countRowsMax)} if absent, and at most.`,
         },
         ascending: {
-          type: 'boolean',
+          ...fileQueryRules.ascending,
           description: 'True by default for a listing by name, false for `index: "t"`.',
         },
         cursor: nullable('string', {
@@ -149,9 +146,7 @@ export const fileSchemas = {
           description: 'The `cursor` of the previous page, with the same prefix, index and direction; null: the first.',
         }),
         expiresIn: {
-          type: 'integer',
-          minimum: 1,
-          maximum: urlSecondsMax,
+          ...expiresInRule,
           description: 'Seconds. Private files get signed URLs that are valid for so long. Needs a secret key.',
         },
       }),

@@ -1,14 +1,14 @@
 import type { DownloadUrlRequest, FileUrl, UploadUrlRequest } from '@cubbydb/client'
-import { downloadNameCharactersMax, fileBytesMax, urlSecondsDefault, urlSecondsMax } from '../../core/limits.ts'
+import { expiresInRule } from '../../core/files/file-query.ts'
+import { urlRules } from '../../core/files/url-options.ts'
+import { downloadNameCharactersMax, urlSecondsDefault, urlSecondsMax } from '../../core/limits.ts'
 import { closed, nullable, number, objectOf, ref, type Schema, times } from '../schema.ts'
 import { contentType, metadata, ttl, visibility } from './schemas.ts'
 
 const name: Schema = { ...ref('FileName'), description: 'The name of the file.' }
 
 const expiresIn = (absent: string): Schema => ({
-  type: 'integer',
-  minimum: 1,
-  maximum: urlSecondsMax,
+  ...expiresInRule,
   description: `Seconds, at most ${number(urlSecondsMax)}. The URL never outlives the API key that signs it. ${absent}`,
 })
 
@@ -45,10 +45,8 @@ export const urlSchemas = {
         description: 'The upload must have this type; one without a type gets it. Absent: any type is allowed.',
       },
       sizeMax: {
-        type: 'integer',
+        ...urlRules.sizeMax,
         format: 'int64',
-        minimum: 0,
-        maximum: fileBytesMax,
         description: 'The upload may have at most this many bytes.',
       },
       ttl,
@@ -65,7 +63,7 @@ export const urlSchemas = {
   },
   FileUrl: objectOf<FileUrl>('A URL of a file. Whoever has it can use it.', ['url', 'method', 'expiresAt'], {
     url: { type: 'string', description: 'The URL. Send no API key with it.' },
-    method: { type: 'string', enum: ['GET', 'PUT'], description: 'The method that it is for.' },
+    method: { ...urlRules.method, description: 'The method that it is for.' },
     expiresAt: nullable('integer', { ...times, description: 'Epoch milliseconds. Null: the URL is permanent.' }),
   }),
 } satisfies Record<string, Schema>

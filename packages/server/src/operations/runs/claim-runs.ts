@@ -1,6 +1,7 @@
 import { CubbyError } from '../../core/errors.ts'
 import { type Members, refuseUnknownMembers } from '../../core/members.ts'
-import { parseClaimLimit, parseLeaseSeconds, parseWaitSeconds } from '../../core/tasks/parse-numbers.ts'
+import { readScalar } from '../../core/scalar.ts'
+import { claimLimitRule, leaseSecondsRule, waitSecondsRule } from '../../core/tasks/parse-numbers.ts'
 import type { Run } from '../../core/tasks/run.ts'
 import type { ClaimOptions } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
@@ -30,11 +31,11 @@ interface ClaimRunsOutput {
 
 export const parseClaim = (members: Members): Claim => {
   refuseUnknownMembers(members, ['limit', 'leaseSeconds', 'waitSeconds'])
-  const leaseSeconds = parseLeaseSeconds(members.leaseSeconds)
+  const leaseSeconds = readScalar(leaseSecondsRule, members.leaseSeconds, 'leaseSeconds')
   return {
-    limit: parseClaimLimit(members.limit),
+    limit: readScalar(claimLimitRule, members.limit, 'limit') ?? 1,
     leaseMs: leaseSeconds === undefined ? undefined : leaseSeconds * 1000,
-    waitSeconds: parseWaitSeconds(members.waitSeconds),
+    waitSeconds: readScalar(waitSecondsRule, members.waitSeconds, 'waitSeconds') ?? 0,
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Awaitable, andThen } from '../../core/awaitable.ts'
 import { refuseUnknownMembers } from '../../core/members.ts'
-import { parseWaitSeconds } from '../../core/tasks/parse-numbers.ts'
+import { readScalar } from '../../core/scalar.ts'
+import { waitSecondsRule } from '../../core/tasks/parse-numbers.ts'
 import { isFinished, type Run } from '../../core/tasks/run.ts'
 import { isRunId } from '../../core/tasks/run-id.ts'
 import type { Access } from '../access.ts'
@@ -11,7 +12,7 @@ import { inputOf, ref } from '../schema.ts'
 import { declare, fail, failed, ofRun, queued, runMissing, toClaim, toFinish } from './examples.ts'
 import { presentRun } from './present-run.ts'
 import { type RunAddress, runNotFound } from './run-access.ts'
-import { runAddressMembers, runAddressRequired, waitSeconds } from './schemas.ts'
+import { runAddressMembers, runAddressRequired } from './schemas.ts'
 import { plainWaiting, type Waiting } from './waiting.ts'
 
 interface GetRunInput extends RunAddress {
@@ -58,7 +59,7 @@ export const getRunOperation = defineOperation({
   condition: 'read',
   read({ members }) {
     refuseUnknownMembers(members, ['waitSeconds'])
-    return { waitSeconds: parseWaitSeconds(members.waitSeconds) }
+    return { waitSeconds: readScalar(waitSecondsRule, members.waitSeconds, 'waitSeconds') ?? 0 }
   },
   version: ({ updatedAtMs }) => updatedAtMs,
   async run(access, input: GetRunInput, nowMs) {
@@ -77,7 +78,7 @@ export const getRunOperation = defineOperation({
       {
         ...runAddressMembers,
         waitSeconds: {
-          ...waitSeconds,
+          ...waitSecondsRule,
           default: 0,
           description: 'How long the answer waits for the end of the run.',
         },

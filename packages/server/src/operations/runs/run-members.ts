@@ -4,12 +4,11 @@ import {
   dataDepthMax,
   errorMessageCharactersMax,
   keyBytesMax,
-  leaseSecondsMax,
   progressBytesMax,
-  runDelaySecondsMax,
   runIdCharactersMax,
 } from '../../core/limits.ts'
-import { runAtMsMax, runAtMsMin } from '../../core/tasks/parse-numbers.ts'
+import { retryRule } from '../../core/tasks/parse-finish.ts'
+import { delaySecondsRule, leaseSecondsRule, runAtMsMax, runAtMsMin } from '../../core/tasks/parse-numbers.ts'
 import { runStatuses } from '../../core/tasks/run.ts'
 import { isoDateTime } from '../records/query-schemas.ts'
 import { freeObject, milliseconds, nullable, number, ref, type Schema, times } from '../schema.ts'
@@ -38,9 +37,7 @@ const id: Schema = {
 export const lease: Schema = { type: 'string', description: 'The lease that came with the run.' }
 
 export const leaseSeconds: Schema = {
-  type: 'integer',
-  minimum: 1,
-  maximum: leaseSecondsMax,
+  ...leaseSecondsRule,
   description: 'How long the lease is valid from now on. As declared if absent.',
 }
 
@@ -67,9 +64,7 @@ export const runMembers = {
       'When the run is due: epoch milliseconds or an ISO-8601 date-time up to the year 9999. It may be in the past. Absent: now.',
   },
   delaySeconds: {
-    type: 'integer',
-    minimum: 0,
-    maximum: runDelaySecondsMax,
+    ...delaySecondsRule,
     description: 'The run is due so many seconds from now. It cannot be combined with `runAt`.',
   },
 } satisfies Record<string, Schema>
@@ -101,7 +96,7 @@ export const failureMembers = {
     required: ['message'],
     additionalProperties: false,
   },
-  retry: { type: 'boolean', description: 'False: the run fails for good. True if absent.' },
+  retry: { ...retryRule, description: 'False: the run fails for good. True if absent.' },
   retryAfter: {
     type: 'integer',
     minimum: 0,

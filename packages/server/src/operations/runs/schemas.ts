@@ -25,9 +25,9 @@ import {
   pageBytesMax,
   pageRowsDefault,
   pageRowsMax,
-  waitSecondsMax,
 } from '../../core/limits.ts'
-import { runSelections } from '../../core/tasks/run-query.ts'
+import { claimLimitRule, waitSecondsRule } from '../../core/tasks/parse-numbers.ts'
+import { ascendingRule, runQueryRules } from '../../core/tasks/run-query.ts'
 import {
   closed,
   cursorText,
@@ -59,12 +59,6 @@ const publicFields = [
   ...(['createdAt', 'updatedAt', 'finishedAt'] as const),
 ] as const
 const allFields = [...publicFields, 'payload', 'key'] as const
-
-export const waitSeconds: Schema = {
-  type: 'integer',
-  minimum: 0,
-  maximum: waitSecondsMax,
-}
 
 /** `task` is required, except where another place names it. */
 const runOperation = (required: ('op' | 'task')[]): Schema => ({
@@ -133,8 +127,7 @@ export const runSchemas = {
       status: { ...ref('RunStatus'), description: 'Only runs in this state.' },
       range: ref('RecencyRange'),
       select: {
-        type: 'string',
-        enum: runSelections,
+        ...runQueryRules.select,
         description:
           '`data`: the runs, as without `select`. `count`: `items` is empty, and `count` is the number of runs that matched.',
       },
@@ -143,7 +136,7 @@ export const runSchemas = {
         minimum: 1,
         description: `The maximum number of items in a page, ${pageRowsDefault} if absent. A value above ${number(pageRowsMax)} counts as ${number(pageRowsMax)}. With \`select: "count"\` the maximum number of runs that are counted: ${number(countRowsMax)} if absent, and at most.`,
       },
-      ascending: { type: 'boolean', description: 'True: oldest first. False if absent.' },
+      ascending: { ...ascendingRule, description: 'True: oldest first. False if absent.' },
       cursor: nullable('string', {
         ...cursorText,
         description:
@@ -168,14 +161,12 @@ export const runSchemas = {
   ClaimRequest: closed(
     objectOf<ClaimRequest>('How much to claim.', [], {
       limit: {
-        type: 'integer',
-        minimum: 1,
-        maximum: claimRunsMax,
+        ...claimLimitRule,
         description: 'The maximum number of runs, 1 if absent.',
       },
       leaseSeconds,
       waitSeconds: {
-        ...waitSeconds,
+        ...waitSecondsRule,
         description: 'How long the answer waits for the first run. 0 if absent.',
       },
     }),

@@ -10,23 +10,18 @@ import type {
 } from '@cubbydb/client'
 import {
   attemptsDefault,
-  attemptsMax,
   authorizationCharactersMax,
   backoffSecondsDefault,
-  backoffSecondsMax,
-  concurrencyMax,
   cronCharactersMax,
   keepSecondsDefault,
-  keepSecondsMax,
-  keepSecondsMin,
   leaseSecondsDefault,
-  leaseSecondsMax,
   pushConcurrencyDefault,
   pushLeaseSecondsMax,
   pushUrlCharactersMax,
   recoveryMs,
   scheduleSecondsMax,
 } from '../../core/limits.ts'
+import { declarationRules } from '../../core/tasks/parse-declaration.ts'
 import {
   closed,
   exactIntegers,
@@ -50,27 +45,26 @@ const whole = (minimum: number, maximum: number, description: string): Schema =>
 })
 
 const counts = {
-  leaseSeconds: whole(
-    1,
-    leaseSecondsMax,
-    `How long an attempt may go without a sign of life. With \`url\` at most ${pushLeaseSecondsMax}. ${leaseSecondsDefault} by default.`,
-  ),
-  attempts: whole(1, attemptsMax, `How often a run is tried before it has failed. ${attemptsDefault} by default.`),
-  backoffSeconds: whole(
-    1,
-    backoffSecondsMax,
-    `The second attempt waits for so long, and each further one twice as long as the one before, at most an hour; a random 50 to 100 % of that. ${backoffSecondsDefault} by default.`,
-  ),
-  concurrency: whole(
-    1,
-    concurrencyMax,
-    `How many runs are handed out at once. By default ${pushConcurrencyDefault} with \`url\`, and any number without.`,
-  ),
-  keepSeconds: whole(
-    keepSecondsMin,
-    keepSecondsMax,
-    `Finished runs are kept for so long. ${number(keepSecondsDefault)} by default.`,
-  ),
+  leaseSeconds: {
+    ...declarationRules.leaseSeconds,
+    description: `How long an attempt may go without a sign of life. With \`url\` at most ${pushLeaseSecondsMax}. ${leaseSecondsDefault} by default.`,
+  },
+  attempts: {
+    ...declarationRules.attempts,
+    description: `How often a run is tried before it has failed. ${attemptsDefault} by default.`,
+  },
+  backoffSeconds: {
+    ...declarationRules.backoffSeconds,
+    description: `The second attempt waits for so long, and each further one twice as long as the one before, at most an hour; a random 50 to 100 % of that. ${backoffSecondsDefault} by default.`,
+  },
+  concurrency: {
+    ...declarationRules.concurrency,
+    description: `How many runs are handed out at once. By default ${pushConcurrencyDefault} with \`url\`, and any number without.`,
+  },
+  keepSeconds: {
+    ...declarationRules.keepSeconds,
+    description: `Finished runs are kept for so long. ${number(keepSecondsDefault)} by default.`,
+  },
 }
 
 const paused: Schema = {

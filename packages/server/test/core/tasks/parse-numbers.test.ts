@@ -2,21 +2,22 @@ import { expect, test } from 'bun:test'
 import { encodeScanCursor } from '../../../src/core/cursor.ts'
 import { CursorSeal, TextSeal } from '../../../src/core/cursor-seal.ts'
 import { connectionIdleSecondsMax, waitSecondsMax } from '../../../src/core/limits.ts'
-import { parseClaimLimit, parseWaitSeconds } from '../../../src/core/tasks/parse-numbers.ts'
+import { readScalar } from '../../../src/core/scalar.ts'
+import { claimLimitRule, waitSecondsRule } from '../../../src/core/tasks/parse-numbers.ts'
 import { parseRunQuery, planRunQuery } from '../../../src/core/tasks/run-query.ts'
 import { refused } from '../refusal.ts'
 
 test('the limit of a claim is 1 to 100, 1 if it is absent; above is an error', () => {
-  expect([undefined, 1, 100].map(parseClaimLimit)).toEqual([1, 1, 100])
+  expect([undefined, 1, 100].map((limit) => readScalar(claimLimitRule, limit, 'limit'))).toEqual([undefined, 1, 100])
   for (const limit of [0, 101, 1.5, '5', null, Number.POSITIVE_INFINITY]) {
-    expect(refused(() => parseClaimLimit(limit))).toEqual(['invalid_request', 'limit'])
+    expect(refused(() => readScalar(claimLimitRule, limit, 'limit'))).toEqual(['invalid_request', 'limit'])
   }
 })
 
 test('a wait takes 0 to 20 seconds, 0 if it is absent, and no connection is idle for too long meanwhile', () => {
-  expect([undefined, 0, 20].map(parseWaitSeconds)).toEqual([0, 0, 20])
+  expect([undefined, 0, 20].map((wait) => readScalar(waitSecondsRule, wait, 'waitSeconds'))).toEqual([undefined, 0, 20])
   for (const wait of [-1, 21, 0.5, '5', 'soon', null]) {
-    expect(refused(() => parseWaitSeconds(wait))).toEqual(['invalid_request', 'waitSeconds'])
+    expect(refused(() => readScalar(waitSecondsRule, wait, 'waitSeconds'))).toEqual(['invalid_request', 'waitSeconds'])
   }
   expect(waitSecondsMax + 10).toBeLessThan(connectionIdleSecondsMax)
 })
