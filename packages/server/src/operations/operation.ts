@@ -58,6 +58,23 @@ export interface Body {
   text: string
 }
 
+/** The call of our client that does the same as an operation. Samples show it with the input of an example. */
+export interface ClientCall {
+  /** The object that has the method: a `table`, `bucket` or `task` that the input names, or one whose methods take that name. */
+  readonly on: 'cubby' | 'keys' | 'tables' | 'table' | 'buckets' | 'bucket' | 'tasks' | 'task'
+  readonly method: string
+  /** The name of what it returns. */
+  readonly result: string
+  /** With `select: 'count'` the method is `count`, which takes the same without `select`. */
+  readonly counts?: true
+  /**
+   * Its arguments after the name. `members`: the input without the condition and the names of the database and the object.
+   * `options`: the condition, and whether the answer has no data. Empty objects at the end are left out. Default: both.
+   * Undefined: the method cannot be called with this.
+   */
+  args?(members: Members, options: Members): unknown[] | undefined
+}
+
 /** What a program or a person needs to call an operation. No request needs it, so it is made only for those who describe. */
 export interface Description {
   /** Names it in the contents of the reference, where it has one line. Default: its summary. */
@@ -79,6 +96,8 @@ export interface Description {
   /** The schema of the whole input, an object. */
   readonly input: Schema
   readonly output: Schema
+  /** Absent: our client has no method for it. */
+  readonly client?: ClientCall
   readonly examples: readonly Example[]
 }
 

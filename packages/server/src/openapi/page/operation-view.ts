@@ -89,7 +89,7 @@ export const operationView = (document: OpenApiDocument, entry: Entry): Html => 
 <p class="route"><span class="method ${method}">${method.toUpperCase()}</span> ${pathView(path)} <span class="key">${keyOf(operation)}</span></p>
 ${markdown(operation.description)}
 </div>
-${examplesView(document, operation)}
+${examplesView(entry)}
 <div class="details">
 ${parameterList(document, entry)}
 ${bodyView(document, entry)}

@@ -80,7 +80,7 @@ const illustrations = ({ components }: OpenApiDocument): Record<string, Html> =>
     'Headers of an answer',
     'Content-Type: application/json\nCache-Control: private, no-cache\nX-Request-Id: HJ4c9fQ2-1z',
   ),
-  errors: answerView({ status: 400, headers: [], given: [], value: components.examples.invalid_request!.value }),
+  errors: answerView({ status: 400, answer: components.examples.invalid_request!.value }),
   'versions-of-a-record': headersView(
     'Answer, then a write that needs this version',
     'ETag: "1767780000000"\n\nIf-Match: "1767780000000"',
@@ -137,7 +137,7 @@ export interface RenderedPage {
   contentSecurityPolicy: string
 }
 
-/** One self-contained page, generated from the document alone. */
+/** One self-contained page, generated from the document and the examples in it. */
 export const renderPage = async (document: OpenApiDocument): Promise<RenderedPage> => {
   const entries = entriesOf(document)
   const script = await bundleScript()

@@ -1,13 +1,15 @@
-import { parseCurlLine } from '../curl.ts'
+import { type CurlRequest, curlLine } from '../curl.ts'
+import type { HttpExample } from '../examples/http-example.ts'
 import { pythonSample } from './python.ts'
-import type { Shown } from './shown.ts'
+import { shownOf } from './shown.ts'
 import { typescriptSample } from './typescript.ts'
 
 export const languages = { curl: 'curl', typescript: 'TypeScript', python: 'Python' } as const
 export type Language = keyof typeof languages
 
-/** The same request in every language. `curl` is the command of the document. */
-export const samplesOf = (curl: string, status: number, shown: Shown): Record<Language, string> => {
-  const request = parseCurlLine(curl)
-  return { curl, typescript: typescriptSample(request, status, shown), python: pythonSample(request, shown) }
-}
+/** The request of an example in every language. */
+export const samplesOf = (request: CurlRequest, example: HttpExample): Record<Language, string> => ({
+  curl: curlLine(request),
+  typescript: typescriptSample(request, example),
+  python: pythonSample(request, shownOf(example)),
+})

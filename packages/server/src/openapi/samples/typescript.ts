@@ -1,7 +1,8 @@
 import type { CurlRequest } from '../curl.ts'
-import { clientCall } from './client-call.ts'
+import type { HttpExample } from '../examples/http-example.ts'
+import type { WrittenCall } from './client-call.ts'
 import { literal, Source, typescript } from './literal.ts'
-import type { Shown } from './shown.ts'
+import { type Shown, shownOf } from './shown.ts'
 
 const printed: Record<Shown, string> = {
   json: 'await answer.json()',
@@ -35,22 +36,18 @@ const multiLine = (options: object): string => {
   return `{\n${lines.join('\n')}\n}`
 }
 
-const clientSample = (setup: string, result: string, call: string): string => `import { Cubby } from '@cubbydb/client'
+const clientSample = ({ setup, text, result }: WrittenCall): string => `import { Cubby } from '@cubbydb/client'
 
 const cubby = new Cubby({
   url: process.env.CUBBY_URL!,
   key: process.env.CUBBY_KEY!,
 })
 ${setup}
-const ${result} = await ${call}
+const ${result} = await ${text}
 console.log(${result})`
 
-/** Statuses of requests that the client sends as they are. What it or its types reject before is shown with `fetch`. */
-const sentByClient = (status: number): boolean => status < 300 || [404, 409, 412].includes(status)
-
 /** With our client if it has a method for the request, otherwise with `fetch`. */
-export const typescriptSample = (request: CurlRequest, status: number, shown: Shown): string => {
-  const call = shown === 'json' && request.withKey && sentByClient(status) ? clientCall(request) : undefined
-  if (call === undefined) return fetchSample(request, shown)
-  return clientSample(call.setup, call.result, call.text)
+export const typescriptSample = (request: CurlRequest, example: HttpExample): string => {
+  const shown = shownOf(example)
+  return example.client && shown === 'json' ? clientSample(example.client) : fetchSample(request, shown)
 }
