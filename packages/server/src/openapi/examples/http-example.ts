@@ -89,7 +89,7 @@ const withoutDefaults = ({ db, table, collection, bucket, task, run, name, ...gi
   ...given,
 })
 
-export interface SuccessStatus {
+interface SuccessStatus {
   done: number
   /** If nothing had to be changed. */
   unchanged: number

@@ -1,5 +1,5 @@
+import { titleOf } from '../operations.ts'
 import type { OpenApiDocument } from '../types.ts'
-import { contentsView } from './contents-view.ts'
 import { type Entry, entriesOf } from './entries.ts'
 import { errorsView } from './errors-view.ts'
 import { answerView, codeViews } from './example-view.ts'
@@ -22,6 +22,24 @@ const bar = ({ info }: OpenApiDocument): Html => html`
 <button type="button" class="open-search" data-search hidden aria-keyshortcuts="/ Control+K">Search <kbd>/</kbd></button>
 <a class="quiet-link" href="openapi.json">OpenAPI</a>
 </header>`
+
+const contentsLine = (id: string, title: string): Html => html`<li><a href="#${id}">${title}</a></li>`
+
+const contentsEntry = ({ method, operation: { operationId, summary } }: Entry): Html => html`
+<li><a href="#${operationId}">${titleOf(operationId, summary)} <span class="method ${method}">${method.toUpperCase()}</span></a></li>`
+
+const contentsGroup = (title: string, items: Html[]): Html => html`<p class="title">${title}</p><ul>${items}</ul>`
+
+/** A column on a wide screen, a sheet behind a button on a small one. The button needs no script. */
+const contentsView = (document: OpenApiDocument, entries: Entry[]): Html => html`
+<nav id="contents" popover aria-label="Contents">
+<button type="button" class="quiet close" popovertarget="contents" popovertargetaction="hide">Close</button>
+${contentsGroup('Overview', [contentsLine('top', 'Start'), ...topicsOf(document.info.description).topics.map(({ id, title }) => contentsLine(id, title))])}
+${document.tags.map(({ name }) =>
+  contentsGroup(name, entries.filter((entry) => entry.operation.tags.includes(name)).map(contentsEntry)),
+)}
+${contentsGroup('Reference', [contentsLine('error-codes', 'Error codes'), contentsLine('schemas', 'Schemas')])}
+</nav>`
 
 // ── Sections ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -132,7 +150,7 @@ const policyFor = (script: string): string =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-export interface RenderedPage {
+interface RenderedPage {
   html: string
   contentSecurityPolicy: string
 }
