@@ -10,7 +10,7 @@ export const noteAnswers = (): void => {
   isWanted = true
 }
 
-export type NotedBody = string | Uint8Array | Blob | ReadableStream<Uint8Array> | null
+type NotedBody = string | Uint8Array | Blob | ReadableStream<Uint8Array> | null
 
 const bytesOf = Symbol('bytes')
 const codeOf = Symbol('code')

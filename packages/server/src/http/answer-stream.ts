@@ -1,8 +1,8 @@
 /** An answer that is produced while it is sent, with the callbacks that sending needs. */
 export interface AnswerStream {
   readonly chunks: AsyncIterable<Uint8Array>
-  /** Its length, if it is known. A source with more or fewer bytes is cut off. */
-  readonly bytes: number | undefined
+  /** Its length. A source with more or fewer bytes is cut off. */
+  readonly bytes: number
   /** Resolves when the next chunk may be produced. */
   turn(): Promise<void>
   /** Called for each chunk before any byte of it is sent. If it throws, the answer is cut off there. */
@@ -54,11 +54,10 @@ export const sendChunks = (
     await answer.turn()
     const { value, done } = await source.next(used?.deref())
     if (done === true) {
-      if (answer.bytes !== undefined && sentBytes !== answer.bytes)
-        throw new Error(wrongLength(sentBytes, answer.bytes))
+      if (sentBytes !== answer.bytes) throw new Error(wrongLength(sentBytes, answer.bytes))
       return false
     }
-    if (answer.bytes !== undefined && sentBytes + value.length > answer.bytes) {
+    if (sentBytes + value.length > answer.bytes) {
       throw new Error(wrongLength(sentBytes + value.length, answer.bytes))
     }
     answer.check?.(value)
@@ -122,9 +121,6 @@ export const sendChunks = (
 const stopSource = (source: AsyncIterator<Uint8Array>): void => {
   source.return?.().catch(() => {})
 }
-
-/** For an answer to HEAD: the source is not started. */
-export const discardChunks = (chunks: AsyncIterable<Uint8Array>): void => stopSource(chunks[Symbol.asyncIterator]())
 
 const wrongLength = (bytes: number, declaredBytes: number): string =>
   `the answer has ${bytes} bytes so far; ${declaredBytes} were declared`

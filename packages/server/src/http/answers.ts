@@ -157,26 +157,15 @@ export class Answers {
   }
 
   /**
-   * An answer that is produced while it is sent. It uses room for one piece, or for what is left of one chunk of its source if
-   * that is more. A read without room throws `unavailable` and does not start the source.
+   * A file that is read while it is sent. It uses room for one piece, or for what is left of one chunk of its source if that
+   * is more.
    */
-  streamFrom(holder: Holder, answer: AnswerStream, isRead: boolean): ReadableStream<Uint8Array> {
-    if (isRead && !this.#unsent.hasRoom(holder.orgId, holder.keySeq, pieceBytes)) throw this.#unread()
-    return this.#send(holder, answer, () => pieceBytes).stream
-  }
-
-  /** The same for a file, which can be cut. */
-  streamFile(holder: Holder, answer: AnswerStream): SentChunks {
-    return this.#send(holder, answer, filePieceBytesAt)
-  }
-
-  #send({ orgId, keySeq }: Holder, answer: AnswerStream, pieceBytesAt: (sentBytes: number) => number): SentChunks {
-    const bytesMin = pieceBytesAt(0)
+  streamFile({ orgId, keySeq }: Holder, answer: AnswerStream): SentChunks {
     // As much as a chunk of a file has: others that come before its first one must not get the same room.
     let heldBytes = pieceBytes
     this.#unsent.take(orgId, keySeq, heldBytes)
     const hold = (bytes: number): void => {
-      const more = Math.max(bytes, bytesMin) - heldBytes
+      const more = Math.max(bytes, firstPieceBytes) - heldBytes
       if (more > 0) this.#unsent.take(orgId, keySeq, more)
       else this.#unsent.give(orgId, keySeq, -more)
       heldBytes += more
@@ -185,6 +174,6 @@ export class Answers {
       this.#unsent.give(orgId, keySeq, heldBytes)
       heldBytes = 0
     }
-    return sendChunks(answer, pieceBytesAt, hold, release)
+    return sendChunks(answer, filePieceBytesAt, hold, release)
   }
 }

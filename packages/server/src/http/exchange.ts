@@ -62,11 +62,6 @@ export interface Exchange extends AnswerRoom {
   runSteps<T>(steps: Steps<T>): Awaitable<T>
   /** The text as the body of the answer. Call it only for an answer that is then sent. */
   bodyOf(text: string): AnswerBody
-  /**
-   * The chunks as the body of the answer. Each is requested when the client has read the previous ones. For HEAD the source
-   * is not started. If the client disconnects, the source is stopped. `bytes`: the length, if it is known.
-   */
-  streamOf(chunks: AsyncIterable<Uint8Array>, bytes?: number): ReadableStream<Uint8Array> | null
   /** The bytes of a file as the body of the answer: see `fileBody`. For HEAD nothing is read. */
   fileBodyOf(stored: StoredBytes): Promise<FileBody>
 }

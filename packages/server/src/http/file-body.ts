@@ -33,7 +33,7 @@ export interface StoredBytes extends ByteRange {
 }
 
 /** The request that the bytes are for, and who is charged for them. */
-export interface FileReader extends Holder {
+interface FileReader extends Holder {
   readonly request: Request
   readonly requestId: string
   /** Resolves when the next chunk may be produced. */
@@ -41,7 +41,7 @@ export interface FileReader extends Holder {
 }
 
 /** What sending needs of the server. */
-export interface Sending {
+interface Sending {
   readonly answers: Answers
   readonly downloads: Downloads
   readonly answerEnds: AnswerEnds

@@ -4,13 +4,13 @@ import { fileNameSegmentsMax } from '../core/limits.ts'
 // each number of segments, and the wildcard is left with names that have too many, and with empty segments.
 
 /** Where the files of a bucket are. */
-export const bucketPath = '/v1/:db/_buckets/:bucket'
+const bucketPath = '/v1/:db/_buckets/:bucket'
 
 /** The path of a file as documents show it. */
 export const filePath = `${bucketPath}/:name`
 
 /** Words that are verbs for POST below a bucket. For other methods they are names of files. */
-export const fileVerbs = ['query', 'restore', 'url'] as const
+const fileVerbs = ['query', 'restore', 'url'] as const
 
 const segmentsPath = (prefix: string, segments: number): string =>
   `${prefix}/${Array.from({ length: segments }, (_, i) => `:name${i + 1}`).join('/')}`

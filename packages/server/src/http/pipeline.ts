@@ -76,7 +76,7 @@ export type OpenAnswer = (requestId: string, request: Request, ownUrl: string) =
  * | admit: requests in flight, unread answers, the turn | `#admit`, `admit.ts`, `answers.ts`, `turns.ts`, `arrivals.ts` |
  * | read the body, as text, as a stream or as a file | `readBody`, `readStream`, `readUpload` and `readSmallUpload` of the exchange, called by handlers; `body.ts`, `upload-body.ts`, `uploads.ts` |
  * | run the route's handler | `#run`; a handler that waits for a run gives back its place meanwhile: `pause` of the exchange |
- * | answer: text, stream or error | `respond.ts`, `answers.ts`, `rooms.ts`, `answer-stream.ts`, `answer-error.ts` |
+ * | answer: text, file or error | `respond.ts`, `answers.ts`, `rooms.ts`, `answer-stream.ts`, `answer-error.ts` |
  * | log and measure | `observe.ts`, `request-log.ts` |
  *
  * The steps are plain calls, not a chain of functions. A read runs all of them without a promise if few requests come with it.

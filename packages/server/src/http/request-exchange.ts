@@ -8,12 +8,10 @@ import type { KeyNeeded } from '../operations/operation.ts'
 import type { Admission, Admittable } from './admit.ts'
 import type { AnswerEnds } from './answer-ends.ts'
 import { noteStream } from './answer-notes.ts'
-import { discardChunks } from './answer-stream.ts'
 import { type AnswerBody, type Answers, sentAtOnce } from './answers.ts'
 import type { Arrivals } from './arrivals.ts'
 import { type Authenticator, type Caller, recognize } from './authenticate.ts'
 import type { BodyHolder, BodyReader, RefuseBody } from './body.ts'
-import { causeOf } from './cause-of.ts'
 import type { Downloads } from './downloads.ts'
 import type { Exchange } from './exchange.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
@@ -325,26 +323,6 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
     if (stream === undefined) return sentAtOnce(text)
     shared.setIdleTimeout(request, answerIdleSecondsMax)
     return noteStream(stream, text)
-  }
-
-  streamOf(chunks: AsyncIterable<Uint8Array>, bytes?: number): ReadableStream<Uint8Array> | null {
-    const { request, requestId, shared } = this
-    if (request.method === 'HEAD') {
-      discardChunks(chunks)
-      // With a null body and no Content-Length, Bun would send the length 0.
-      return bytes === undefined ? new ReadableStream() : null
-    }
-    const waitForUs = (): void => shared.setIdleTimeout(request, connectionIdleSecondsMax)
-    const answer = {
-      chunks,
-      bytes,
-      turn: () => this.turn(),
-      onWaiting: waitForUs,
-      onSending: () => shared.setIdleTimeout(request, answerIdleSecondsMax),
-      onEnd: waitForUs,
-      onFault: (error: unknown) => shared.log('error', 'answer cut off', { requestId, cause: causeOf(error) }),
-    }
-    return noteStream(shared.answers.streamFrom(this, answer, this.isRead), bytes ?? 0)
   }
 
   fileBodyOf(stored: StoredBytes): Promise<FileBody> {

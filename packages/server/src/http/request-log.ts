@@ -1,9 +1,8 @@
 import type { Log } from '../core/log.ts'
 import type { Organizations } from '../store/organizations.ts'
 import type { Answered, Observer } from './observe.ts'
-import { traceIdOf } from './trace-parent.ts'
 
-export interface RequestLogOptions {
+interface RequestLogOptions {
   log: Log
   organizations: Pick<Organizations, 'findById'>
   /** `--log requests`: a line for every request. */
@@ -17,6 +16,19 @@ const namesMax = 10_000
 
 /** Two digits after the point. */
 const rounded = (ms: number): number => Math.round(ms * 100) / 100
+
+/**
+ * The trace id of a `traceparent` header, as W3C Trace Context defines it; undefined if the header is malformed. A version
+ * that we do not know may have more after the flags.
+ */
+export const traceIdOf = (traceparent: string | null): string | undefined => {
+  const parts = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/.exec(traceparent?.trim() ?? '')
+  if (parts === null) return undefined
+  const [, version, traceId, parentId, more] = parts
+  const isZero = (text: string): boolean => /^0+$/.test(text)
+  if (version === 'ff' || (version === '00' && more !== undefined)) return undefined
+  return isZero(traceId!) || isZero(parentId!) ? undefined : traceId
+}
 
 /** `organization` has its place, and is filled in when its name is known. */
 const fieldsOf = (answered: Answered): Record<string, unknown> => {

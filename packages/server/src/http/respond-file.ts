@@ -10,15 +10,15 @@ import type { Exchange } from './exchange.ts'
 import { exposedHeaders, respondError } from './respond.ts'
 
 /** The request for the bytes of a file: the exchange of a route with a key, or that of the door `/files`. */
-export type FileRequest = Pick<Exchange, 'request' | 'requestId' | 'fileBodyOf'>
+type FileRequest = Pick<Exchange, 'request' | 'requestId' | 'fileBodyOf'>
 
-export interface ServedFile {
+interface ServedFile {
   readonly name: string
   readonly content: FileContent
   readonly updatedAtMs: number
 }
 
-export interface ServedAs {
+interface ServedAs {
   readonly cacheControl: string
   /** Browsers save the file: under its own name, or under this one. */
   readonly download?: true | string

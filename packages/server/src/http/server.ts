@@ -15,7 +15,7 @@ import { type AgentPages, type AgentPath, type ConsolePages, type Pages, respond
 import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
 
-export interface HttpOptions extends PipelineOptions {
+interface HttpOptions extends PipelineOptions {
   host: string
   port: number
   /** The address at which callers reach the server, without a slash at its end. Default: `Host` of each request. */

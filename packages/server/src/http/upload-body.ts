@@ -111,7 +111,7 @@ export class ChunkedBody {
 }
 
 /** Resolves when Bun has handled the sockets at least once. */
-export const afterSockets = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+const afterSockets = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
 /** An upload that has just begun is not slower than one that has sent this little for seconds. */
 const rateHeadStartBytes = 1_024

@@ -9,7 +9,7 @@ import { UploadStalled, uploadReplaced } from './body-faults.ts'
 import { UploadProgress } from './upload-body.ts'
 
 /** A request whose body is a file, or a signed upload. */
-export interface UploadRequest {
+interface UploadRequest {
   readonly access: Access
   readonly nowMs: number
   now(): number

@@ -91,6 +91,10 @@ const templated = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 const pathItem = (places: ServedOperation[]): PathItem =>
   Object.fromEntries(places.map((served) => [served.method.toLowerCase(), operationObject(served)]))
 
+/** What is served, by the id that it has in the document. */
+export const servedById = (): Map<string, ServedOperation> =>
+  new Map(servedPaths().flatMap(([, places]) => places.map((served) => [nameAt(served).operationId, served])))
+
 // ── The document ───────────────────────────────────────────────────────────────────────────────────────────
 
 const bearer = (prefix: string, description: string) => ({
@@ -120,17 +124,19 @@ const sharedExamples = (): Record<string, ExampleObject> =>
     }),
   )
 
+/** Every path with what is served there. */
+const servedPaths = (): [string, ServedOperation[]][] => [
+  ...Object.entries(routes).map(([path, methods]): [string, ServedOperation[]] => [path, placesOf(path, methods)]),
+  [doorPath, doorPlaces()],
+  ...Object.entries(openRoutes).map(([path, id]): [string, ServedOperation[]] => [
+    path,
+    [servedOperation(id, 'GET', path)],
+  ]),
+]
+
 /** `publicUrl` is the address at which callers reach the server, with its prefix if it has one. */
 export const makeDocument = (publicUrl = '/'): OpenApiDocument => {
-  const places: [string, ServedOperation[]][] = [
-    ...Object.entries(routes).map(([path, methods]): [string, ServedOperation[]] => [path, placesOf(path, methods)]),
-    [doorPath, doorPlaces()],
-    ...Object.entries(openRoutes).map(([path, id]): [string, ServedOperation[]] => [
-      path,
-      [servedOperation(id, 'GET', path)],
-    ]),
-  ]
-  const paths = Object.fromEntries(places.map(([path, there]) => [templated(path), pathItem(there)]))
+  const paths = Object.fromEntries(servedPaths().map(([path, there]) => [templated(path), pathItem(there)]))
   const responses = sharedResponseObjects()
   const text = JSON.stringify([paths, responses])
   return {

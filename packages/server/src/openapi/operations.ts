@@ -437,5 +437,3 @@ export const titleOf = (operationId: string, summary: string): string => {
   const { title = summary } = operations[operationId.replace(ofRangeKey, '')]!
   return operationId.endsWith(ofRangeKey) ? `${title.split(' ')[0]}, with range key` : title
 }
-
-export const describedAs = (id: HttpOperationId): HttpOperation => operations[id]!

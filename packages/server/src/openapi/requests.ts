@@ -1,5 +1,6 @@
 import { encodeParameter } from '../http/targets.ts'
-import { curlLine } from './curl.ts'
+import { pathNames } from '../operations/parse-input.ts'
+import { type CurlRequest, curlLine } from './curl.ts'
 import type { HttpExample } from './examples/http-example.ts'
 import { type ParameterName, parameterAt, parameterRef, parameters } from './parameters.ts'
 import { anyBytes, isRejection } from './responses.ts'
@@ -9,36 +10,46 @@ import type { CodeSample, Parameter, Reference, RequestBody } from './types.ts'
 
 const known: Record<string, Parameter> = parameters
 
-const targetOf = ({ path, operation }: ServedOperation, given: Record<string, unknown>): string => {
-  const filled = path.replace(/:(\w+)/g, (_, name: string) =>
-    encodeParameter(name, String(given[name] ?? known[parameterAt(path, name)]!.example)),
-  )
-  const inQuery = (operation.parameters ?? []).map((name) => known[name]!).filter((one) => one.in === 'query')
-  const query = Object.entries(given).filter(([name]) => inQuery.some((one) => one.name === name))
-  if (query.length === 0) return filled
-  return `${filled}?${new URLSearchParams(query.map(([name, value]): [string, string] => [name, String(value)]))}`
+/** The request of an example. */
+export interface ExampleRequest extends CurlRequest {
+  /** Its path parameters, query parameters and headers by their names. */
+  values: Record<string, string>
 }
 
-export const codeSample = (
-  served: ServedOperation,
-  { summary, parameters: given = {}, body, bytes }: HttpExample,
-): CodeSample => {
-  const names = (served.operation.parameters ?? []).map((name) => parameters[name])
-  const sent = names.filter(({ name, in: where }) => where === 'header' && given[name] !== undefined)
-  const source = curlLine({
-    method: served.method,
-    target: targetOf(served, given),
-    headers: {
-      ...(bytes !== undefined &&
-        given['Content-Type'] !== undefined && { 'Content-Type': String(given['Content-Type']) }),
-      ...Object.fromEntries(sent.map(({ name }) => [name, String(given[name])])),
-    },
+export const requestOf = (
+  { method, path, operation, keyNeeded }: ServedOperation,
+  { parameters: given = {}, body, bytes }: HttpExample,
+): ExampleRequest => {
+  const inPath = Object.fromEntries(
+    pathNames(path).map((name) => [name, String(given[name] ?? known[parameterAt(path, name)]!.example)]),
+  )
+  const described = (operation.parameters ?? []).map((name) => known[name]!)
+  const inQuery = Object.entries(given)
+    .filter(([name]) => described.some((one) => one.in === 'query' && one.name === name))
+    .map(([name, value]): [string, string] => [name, String(value)])
+  const sent = described.filter(({ name, in: where }) => where === 'header' && given[name] !== undefined)
+  const headers = {
+    ...(bytes !== undefined &&
+      given['Content-Type'] !== undefined && { 'Content-Type': String(given['Content-Type']) }),
+    ...Object.fromEntries(sent.map(({ name }) => [name, String(given[name])])),
+  }
+  const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeParameter(name, inPath[name]!))
+  return {
+    method,
+    target: inQuery.length === 0 ? filled : `${filled}?${new URLSearchParams(inQuery)}`,
+    headers,
     body,
     bytes,
-    withKey: served.keyNeeded !== undefined,
-  })
-  return { lang: 'Shell', label: summary, source }
+    withKey: keyNeeded !== undefined,
+    values: { ...inPath, ...Object.fromEntries(inQuery), ...headers },
+  }
 }
+
+export const codeSample = (served: ServedOperation, example: HttpExample): CodeSample => ({
+  lang: 'Shell',
+  label: example.summary,
+  source: curlLine(requestOf(served, example)),
+})
 
 /** A reference, unless examples have their own values for it. */
 const parameterObject = (name: ParameterName, examples: HttpExample[]): Parameter | Reference => {

@@ -1,7 +1,7 @@
 import type { KeyNeeded, Method } from '../operations/operation.ts'
 import { pathNames } from '../operations/parse-input.ts'
 import type { HttpExample } from './examples/http-example.ts'
-import { describedAs, type HttpOperation, type HttpOperationId } from './operations.ts'
+import { type HttpOperation, type HttpOperationId, operations } from './operations.ts'
 import { type ParameterName, parameterAt } from './parameters.ts'
 
 /** One operation on one path, with the properties of its route. */
@@ -19,7 +19,7 @@ export const servedOperation = (
   method: ServedOperation['method'],
   path: string,
   keyNeeded?: KeyNeeded,
-): ServedOperation => ({ id, operation: describedAs(id), method, path, keyNeeded })
+): ServedOperation => ({ id, operation: operations[id]!, method, path, keyNeeded })
 
 export const pathParameters = (path: string): ParameterName[] => pathNames(path).map((name) => parameterAt(path, name))
 

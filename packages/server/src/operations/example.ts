@@ -1,12 +1,11 @@
 import type { ErrorCode } from '../core/errors.ts'
 import type { Hint } from '../core/hint.ts'
-
-type Members = Readonly<Record<string, unknown>>
+import type { Members } from '../core/members.ts'
 
 /** A call, and its output if a later call depends on it. */
 export interface ExampleCall {
   readonly operation: string
-  readonly input: Members
+  readonly input: Readonly<Members>
   readonly output?: unknown
 }
 
@@ -25,7 +24,7 @@ export interface Example {
   readonly name: string
   readonly summary: string
   readonly given?: readonly ExampleCall[]
-  readonly input: Members
+  readonly input: Readonly<Members>
   readonly output?: unknown
   /** The version of the record, if the output does not have it. */
   readonly version?: number
@@ -34,6 +33,12 @@ export interface Example {
   readonly unchanged?: true
   /** The caller wants an answer only if the record is at another version, or one without data. */
   readonly wants?: 'changes' | 'minimal'
+}
+
+/** Members with the condition as our client names it. */
+export const withClientCondition = ({ ifUpdatedAt, ...members }: Members): Members => {
+  if (ifUpdatedAt === undefined) return members
+  return ifUpdatedAt === null ? { ...members, ifAbsent: true } : { ...members, ifMatch: ifUpdatedAt }
 }
 
 // Placeholders for the times of a real store: tests map each to the time that the store returned.

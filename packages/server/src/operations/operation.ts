@@ -1,5 +1,6 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { ErrorCode } from '../core/errors.ts'
+import type { Members } from '../core/members.ts'
 import type { Access } from './access.ts'
 import type { Example } from './example.ts'
 import { type Body, type InputRules, parseInput } from './parse-input.ts'
@@ -51,6 +52,23 @@ export interface Route {
   }
 }
 
+/** The call of our client that does the same as an operation. Samples show it with the input of an example. */
+export interface ClientCall {
+  /** The object that has the method: a `table`, `bucket` or `task` that the input names, or one whose methods take that name. */
+  readonly on: 'cubby' | 'keys' | 'tables' | 'table' | 'buckets' | 'bucket' | 'tasks' | 'task'
+  readonly method: string
+  /** The name of what it returns. */
+  readonly result: string
+  /** With `select: 'count'` the method is `count`, which takes the same without `select`. */
+  readonly counts?: true
+  /**
+   * Its arguments after the name. `members`: the input without the condition and the names of the database and the object.
+   * `options`: the condition, and whether the answer has no data. Empty objects at the end are left out. Default: both.
+   * Undefined: the method cannot be called with this.
+   */
+  args?(members: Members, options: Members): unknown[] | undefined
+}
+
 /** What a program or a person needs to call an operation. No request needs it, so it is made only for those who describe. */
 export interface Description {
   /** Names it in the contents of the reference, where it has one line. Default: its summary. */
@@ -72,6 +90,8 @@ export interface Description {
   /** The schema of the whole input, an object. */
   readonly input: Schema
   readonly output: Schema
+  /** Absent: our client has no method for it. */
+  readonly client?: ClientCall
   readonly examples: readonly Example[]
 }
 

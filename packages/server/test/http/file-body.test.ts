@@ -24,13 +24,14 @@ const pieceBytes = 64 * 1024
 /** What a stream needs to begin. */
 const roomBytes = 256 * 1024
 
-const stage = () => {
+const stage = (chunksOf?: () => AsyncGenerator<Uint8Array, void>) => {
   const idle: number[] = []
   const open = new Set<Request>()
   const answerEnds = new AnswerEnds()
   answerEnds.isOpen = (request) => open.has(request)
   let sources = 0
   const refusals: DownloadRefusal[] = []
+  const logged: string[] = []
   /** What the system holds for each request, by the port of its connection. */
   const queues = new Map<number, number>()
   const ports: Request[] = []
@@ -47,12 +48,15 @@ const stage = () => {
       sources--
     }
   }
-  const place = { description: 'nowhere', read: async (_: string, start: number, end: number) => bytes(end - start) }
+  const place = {
+    description: 'nowhere',
+    read: async (_: string, start: number, end: number) => chunksOf?.() ?? bytes(end - start),
+  }
   const sending = {
     answers: new Answers(),
     answerEnds,
     downloads,
-    log: () => {},
+    log: (_: string, message: string) => void logged.push(message),
     setIdleTimeout: (_: Request, seconds: number) => void idle.push(seconds),
   }
   const ask = (length: number, orgId = 1, digests?: StoredBytes['digests']) => {
@@ -64,7 +68,7 @@ const stage = () => {
     const body = fileBody(sending, reader, { source, blob: 'b', start: 0, end: length, digests })
     return { request, body, port }
   }
-  return { idle, open, answerEnds, ask, sources: () => sources, refusals, queues }
+  return { idle, open, answerEnds, ask, sources: () => sources, refusals, queues, logged }
 }
 
 let ends: AnswerEnds | undefined
@@ -84,6 +88,67 @@ test('a reader may take nothing for 30 s, whether the bytes are sent at once or 
   expect(idle).toEqual([connectionIdleSecondsMax, idleSeconds])
   await reader.cancel()
   expect(idle.at(-1)).toBe(connectionIdleSecondsMax)
+})
+
+describe('a stream whose source', () => {
+  /** One of so many bytes, and whether its source was told to stop. */
+  const askFor = (lengths: number[], bytes: number, atEnd?: () => Promise<void>) => {
+    const source = { isOver: false }
+    const staged = stage(async function* () {
+      try {
+        for (const length of lengths) yield new Uint8Array(length)
+        await atEnd?.()
+      } finally {
+        source.isOver = true
+      }
+    })
+    ends = staged.answerEnds
+    return { ...staged, source, body: staged.ask(bytes).body as Promise<ReadableStream<Uint8Array>> }
+  }
+
+  test('gives empty chunks and large ones is sent in pieces, none of them empty', async () => {
+    const { body, source } = askFor([0, 3 * mib, 0, 0, 1, 0], 3 * mib + 1)
+    const pieces: number[] = []
+    for await (const piece of await body) pieces.push(piece.length)
+    expect(pieces).toEqual([...Array(48).fill(pieceBytes), 1])
+    expect(source.isOver).toBe(true)
+  })
+
+  test.each([
+    ['fails', [mib], () => Promise.reject(new Error('the source failed'))],
+    ['has fewer bytes than the file', [mib], undefined],
+    ['has more bytes than the file', [2 * mib, 1], undefined],
+  ] as const)('%s breaks off, and the log says so: a part is never taken for the whole', async (_, lengths, atEnd) => {
+    const { body, source, logged } = askFor([...lengths], 2 * mib, atEnd)
+    const reader = (await body).getReader()
+    const readAll = async (): Promise<void> => {
+      while (!(await reader.read()).done);
+    }
+    expect(
+      await readAll().then(
+        () => 'ended',
+        () => 'broken',
+      ),
+    ).toBe('broken')
+    expect(logged).toEqual(['answer cut off'])
+    await eventually('the source has stopped', () => source.isOver || undefined)
+  })
+
+  test('makes its reader wait holds nothing any more when the reader has gone away', async () => {
+    const { ask, answerEnds, refusals } = stage(async function* () {
+      await new Promise(() => {})
+    })
+    ends = answerEnds
+    const count = answersUnsentBytesMax / 4 / roomBytes
+    const askMany = () => Promise.all(Array.from({ length: count }, () => ask(2 * mib).body))
+    for (let n = 0; n < 2; n++) {
+      const readers = ((await askMany()) as ReadableStream<Uint8Array>[]).map((stream) => stream.getReader())
+      for (const reader of readers) reader.read().catch(() => {})
+      await expect(ask(2 * mib).body).rejects.toThrow('still unread')
+      for (const reader of readers) await reader.cancel()
+    }
+    expect(refusals).toEqual(['full', 'full'])
+  })
 })
 
 test('unread bytes are bounded: whole answers first, then streams, then none; the room comes back', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { Answered } from '../../src/http/observe.ts'
-import { logAnswered } from '../../src/http/request-log.ts'
-import { traceIdOf } from '../../src/http/trace-parent.ts'
+import { logAnswered, traceIdOf } from '../../src/http/request-log.ts'
 import { eventually, type Json, type Server } from '../harness.ts'
 import { makeBucket } from './bucket.ts'
 import { ok, useService } from './service.ts'

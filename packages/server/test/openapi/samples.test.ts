@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { makeDocument } from '../../src/openapi/document.ts'
-import { type Entry, entriesOf, type NamedSample, samplesIn } from '../../src/openapi/page/entries.ts'
-import { answerOf, samplesFor } from '../../src/openapi/page/example-view.ts'
-import type { Language } from '../../src/openapi/samples/sample.ts'
+import type { HttpExample } from '../../src/openapi/examples/http-example.ts'
+import { type Entry, entriesOf } from '../../src/openapi/page/entries.ts'
+import { type Language, samplesOf } from '../../src/openapi/samples/sample.ts'
 import { type Json, makeTempDir, type Organization, removeTempDir, type Server, startServer } from '../harness.ts'
 import { PythonRunner, runCurl, runTypeScript, type Said } from './sample-runners.ts'
 import { Stage } from './stage.ts'
@@ -19,16 +19,12 @@ const root = resolve(import.meta.dir, '../../../..')
 
 interface Sample {
   entry: Entry
-  named: NamedSample
+  example: HttpExample
   sources: Record<Language, string>
 }
 
 const samples: Sample[] = entriesOf(document).flatMap((entry) =>
-  samplesIn(entry.operation).map((named) => ({
-    entry,
-    named,
-    sources: samplesFor(document, entry.operation, named),
-  })),
+  entry.samples.map(({ example, request }) => ({ entry, example, sources: samplesOf(request, example) })),
 )
 
 /** A folder in which `@cubbydb/client` is installed. */
@@ -49,7 +45,7 @@ afterAll(async () => {
   removeTempDir(folder)
 })
 
-const nameOf = ({ entry, named }: Sample): string => `${entry.operation.operationId} ${named.example}`
+const nameOf = ({ entry, example }: Sample): string => `${entry.operation.operationId} ${example.name}`
 
 /** The same text must be sent twice. Each language writes JSON in its own way, so the sample itself is run twice. */
 const isRepetition = (sample: Sample): boolean => nameOf(sample) === 'runTask repeated'
@@ -61,7 +57,7 @@ const run = async (sample: Sample, once: () => Promise<Said>): Promise<Said> => 
 
 /** Each sample starts with an organization in the state of the document: `x-given`, then the example's own steps. */
 const prepare = async (sample: Sample): Promise<{ stage: Stage; key: string; answer: Json }> => {
-  const { entry, named } = sample
+  const { entry, example } = sample
   const { operation } = entry
   // What is listed must not have what an earlier sample left. A new organization takes time, so not for every sample.
   const newOnes = ['Tables', 'Buckets', 'Files', 'listTasks', 'restoreTask', 'runTask']
@@ -73,8 +69,8 @@ const prepare = async (sample: Sample): Promise<{ stage: Stage; key: string; ans
   await server.as(key).delete('/v1/app/_buckets/avatars')
   await server.as(key).delete('/v1/app/_tasks/mail')
   const stage = new Stage()
-  const answer = answerOf(document, operation, named.example)
-  for (const step of [...document['x-given'], ...answer.given]) {
+  const answer = { status: example.status, value: example.answer }
+  for (const step of [...document['x-given'], ...(example.given ?? [])]) {
     const { method, path, answer: shown } = step
     if (isRepetition(sample) && path.endsWith('/run')) continue
     const came = await server.raw(method, stage.translate(path), { key, ...stage.sent(step) })
@@ -142,9 +138,8 @@ describe('TypeScript', () => {
 
   test('samples use our client where it has a method, and fetch elsewhere', () => {
     const withFetch = samples.filter(({ sources }) => sources.typescript.includes('await fetch('))
-    const succeeding = withFetch.filter(({ entry, named }) => {
-      const { status, value } = answerOf(document, entry.operation, named.example)
-      return status < 300 && value !== undefined && entry.operation.security.length > 0
+    const succeeding = withFetch.filter(({ entry, example: { status, answer } }) => {
+      return status < 300 && answer !== undefined && entry.operation.security.length > 0
     })
     const ids = new Set(succeeding.map(({ entry }) => entry.operation.operationId))
     // The client has records, which are more than items, and the bytes of a file are not what it prints.

@@ -11,33 +11,22 @@ import { createLogger } from '../../src/process/logger.ts'
 import { makeTaskServices } from '../../src/process/serve-http.ts'
 import { allowNothing } from '../../src/push/allow.ts'
 
-// A server with the routes of the API and two that stream, `PUT /streams/:kind` and `GET /streams/:kind`. In a process of its
-// own, so that its memory can be measured. Its first line on standard output says where it is and which keys it has.
+// A server with the routes of the API and one that reads a stream, `PUT /streams/:kind`. In a process of its own, so that its
+// memory can be measured. Its first line on standard output says where it is and which keys it has.
 
 const mib = 1_048_576
 export const uploadBytesMax = 300 * mib
 
 /** What the handlers saw, for tests to look at. */
 const seen = {
-  /** Uploads whose loop runs, and sources of answers that are not finished. */
+  /** Uploads whose loop runs. */
   uploads: 0,
-  sources: 0,
-  sourcesStarted: 0,
   /** Handlers that have read their upload and work on, until `PUT /streams/finish`. */
   working: 0,
   /** Bytes of uploads that were read. */
   bytes: 0,
   /** Codes of the errors that ended an upload. */
   faults: [] as string[],
-}
-
-const respondStream = (
-  exchange: Exchange,
-  chunks: AsyncIterable<Uint8Array>,
-  { type, bytes }: { type: string; bytes?: number },
-): Response => {
-  const headers = { 'Content-Type': type, ...(bytes !== undefined && { 'Content-Length': String(bytes) }) }
-  return new Response(exchange.streamOf(chunks, bytes), { headers })
 }
 
 const chunkPauseMs: Record<string, number> = { slow: 20, stuck: 600_000 }
@@ -75,38 +64,6 @@ const receive = async (exchange: Exchange): Promise<Response> => {
   return respondJson(exchange.requestId, { bytes, sha256: hash.digest('hex') })
 }
 
-const chunk = new Uint8Array(128 * 1024).fill(120)
-/** What `GET /streams/:kind` answers with, in mebibytes. */
-const answerMib: Record<string, number> = { large: 200, endless: 100_000 }
-
-async function* makeAnswer(kind: string, bytes: number): AsyncGenerator<Uint8Array> {
-  seen.sources++
-  seen.sourcesStarted++
-  try {
-    for (let made = 0; made < bytes; made += chunk.length) {
-      if (kind === 'failing' && made === bytes / 2) throw new Error('the source failed')
-      if (kind === 'short' && made === bytes / 2) return
-      if (kind === 'waiting') await Bun.sleep(600_000)
-      // Each read from a disk comes later, and is memory of its own.
-      await Bun.sleep(0)
-      yield chunk.slice()
-    }
-    if (kind === 'pieces') for (const length of [0, 3 * mib, 0, 1]) yield new Uint8Array(length).fill(121)
-  } finally {
-    seen.sources--
-  }
-}
-
-const send = (exchange: Exchange): Response => {
-  const kind = exchange.params.kind!
-  const bytes = (answerMib[kind] ?? 4) * mib
-  const isKnown = ['known', 'short', 'failing', 'large'].includes(kind)
-  return respondStream(exchange, makeAnswer(kind, bytes), {
-    type: 'application/octet-stream',
-    bytes: isKnown ? bytes : undefined,
-  })
-}
-
 // Limits are half a minute: tests move the clock that they are measured with.
 const now = performance.now.bind(performance)
 let aheadMs = 0
@@ -115,7 +72,6 @@ performance.now = () => now() + aheadMs
 const ownRoutes: RouteTable = {
   ...routes,
   '/streams/:kind': {
-    GET: { operationId: 'download' as Route['operationId'], keyNeeded: 'read', handler: send },
     PUT: { operationId: 'upload' as Route['operationId'], keyNeeded: 'write', body: 'stream', handler: receive },
   },
   '/seen': {

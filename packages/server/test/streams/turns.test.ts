@@ -14,6 +14,7 @@ import type { Route } from '../../src/http/routes.ts'
 import { Turns } from '../../src/http/turns.ts'
 import { UploadBodies, UploadProgress } from '../../src/http/upload-body.ts'
 import { Uploads } from '../../src/http/uploads.ts'
+import type { BytesSource } from '../../src/operations/files/bytes-source.ts'
 
 // What a handler does with each chunk it does on the thread that serves everybody. Without a turn for each chunk, one
 // large stream would run to its end while small requests of others wait.
@@ -103,7 +104,7 @@ test('a body that is read in chunks lets others have their turn between them', a
   expect(chunksBeforeOthers(served)).toBeLessThan(5)
 })
 
-test('an answer that is made in chunks does so too', async () => {
+test('a file that is sent in chunks does so too', async () => {
   const { exchange, turns, stop } = makeExchanges()
   const served: string[] = []
   const others: Promise<void>[] = []
@@ -112,10 +113,12 @@ test('an answer that is made in chunks does so too', async () => {
       if (others.length === 0) others.push(...serveOthers(turns, served))
       busy(6)
       served.push('chunk')
-      yield new Uint8Array(1_000)
+      yield new Uint8Array(256 * 1024)
     }
   }
-  for await (const _ of exchange.streamOf(source())!);
+  const place = { description: 'nowhere', read: async () => source() } as unknown as BytesSource
+  const body = await exchange.fileBodyOf({ source: place, blob: 'b', start: 0, end: chunks * 256 * 1024 })
+  for await (const _ of body as ReadableStream<Uint8Array>);
   await Promise.all(others)
   stop()
   expect(served.filter((what) => what === 'chunk').length).toBe(chunks)

@@ -3,11 +3,12 @@ import { namesIn, withBetterHint } from '../../http/almost-right.ts'
 import { httpHint } from '../../http/hint-text.ts'
 import { statusOf } from '../../http/status.ts'
 import { targetFor } from '../../http/targets.ts'
-import { findOperation } from '../../operations/catalogue.ts'
+import { type CatalogueEntry, findOperation } from '../../operations/catalogue.ts'
 import type { Example, ExampleCall, ExampleError } from '../../operations/example.ts'
 import type { AnyOperation, Route } from '../../operations/operation.ts'
 import { pathNames } from '../../operations/parse-input.ts'
 import { errorBody } from '../errors.ts'
+import { clientCall, type WrittenCall } from '../samples/client-call.ts'
 import type { GivenStep } from '../types.ts'
 
 /** A request and its answer. A test sends each to a real server with a new store. */
@@ -26,6 +27,8 @@ export interface HttpExample {
   headers?: Record<string, string>
   answer?: unknown
   contentType?: string
+  /** The same with our client. Absent: it has no method for it, or rejects it before it is sent. */
+  client?: WrittenCall
 }
 
 type Input = Readonly<Record<string, unknown>>
@@ -86,7 +89,7 @@ const withoutDefaults = ({ db, table, collection, bucket, task, run, name, ...gi
   ...given,
 })
 
-export interface SuccessStatus {
+interface SuccessStatus {
   done: number
   /** If nothing had to be changed. */
   unchanged: number
@@ -99,8 +102,11 @@ const hintOver = ({ id }: AnyOperation, input: Input, { code, message, ...more }
   return httpHint(hint, namesIn(params))
 }
 
+/** Statuses of requests that our client sends as they are. It or its types reject others before. */
+const sentByClient = (status: number): boolean => status < 300 || [404, 409, 412].includes(status)
+
 export const toHttpExample = (
-  operation: AnyOperation,
+  operation: CatalogueEntry,
   { name, summary, given, input, output, version, error, unchanged, wants }: Example,
   status: SuccessStatus,
   tagged: boolean,
@@ -109,7 +115,9 @@ export const toHttpExample = (
   const tag = version ?? (output as { updatedAt?: number } | undefined)?.updatedAt
   const preference = { changes: { 'If-None-Match': `"${tag}"` }, minimal: { Prefer: 'return=minimal' } }
   const own = withoutDefaults({ ...parameters, ...headers, ...(wants && preference[wants]) })
-  const done = wants === undefined ? status.done : wants === 'changes' ? 304 : output === undefined ? 204 : 200
+  const succeeded = wants === undefined ? status.done : wants === 'changes' ? 304 : output === undefined ? 204 : 200
+  const answered = error !== undefined ? statusOf[error.code] : unchanged ? status.unchanged : succeeded
+  const { client } = operation
   return {
     name,
     summary,
@@ -117,15 +125,10 @@ export const toHttpExample = (
     ...(Object.keys(own).length > 0 && { parameters: own }),
     ...(body !== undefined && { body }),
     ...(bytes !== undefined && { bytes }),
+    ...(client && sentByClient(answered) && { client: clientCall(client, input, wants === 'minimal') }),
+    status: answered,
     ...(error === undefined
-      ? {
-          status: unchanged ? status.unchanged : done,
-          ...(tagged && { headers: { ETag: `"${tag}"` } }),
-          ...(output !== undefined && { answer: output }),
-        }
-      : {
-          status: statusOf[error.code],
-          answer: errorBody(error.code, { ...error, hint: hintOver(operation, input, error) }),
-        }),
+      ? { ...(tagged && { headers: { ETag: `"${tag}"` } }), ...(output !== undefined && { answer: output }) }
+      : { answer: errorBody(error.code, { ...error, hint: hintOver(operation, input, error) }) }),
   }
 }

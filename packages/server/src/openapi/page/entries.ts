@@ -1,5 +1,8 @@
+import { servedById } from '../document.ts'
+import type { HttpExample } from '../examples/http-example.ts'
+import { type ExampleRequest, requestOf } from '../requests.ts'
+import { examplesAt } from '../served-operation.ts'
 import {
-  type CodeSample,
   type HttpMethod,
   httpMethods,
   type OpenApiDocument,
@@ -7,24 +10,40 @@ import {
   type Parameter,
   type Reference,
 } from '../types.ts'
-import { resolve } from './resolve.ts'
+
+/** Follows a reference into the components of the document. */
+export const resolve = <T extends object>(document: OpenApiDocument, value: T | Reference): T => {
+  if (!('$ref' in value)) return value
+  const [, , kind, name] = (value as Reference).$ref.split('/')
+  return (document.components as unknown as Record<string, Record<string, T>>)[kind!]![name!]!
+}
+
+/** An example and its request. */
+export interface Sample {
+  example: HttpExample
+  request: ExampleRequest
+}
 
 /** A section of the page: one operation on one path. */
 export interface Entry {
   method: HttpMethod
   path: string
   operation: OperationObject
+  samples: Sample[]
 }
 
-export const entriesOf = (document: OpenApiDocument): Entry[] =>
-  Object.entries(document.paths).flatMap(([path, item]) =>
+export const entriesOf = (document: OpenApiDocument): Entry[] => {
+  const served = servedById()
+  return Object.entries(document.paths).flatMap(([path, item]) =>
     httpMethods.flatMap((method): Entry[] => {
       const operation = item[method]
-      // One that says so is shown with another.
-      if (operation === undefined || 'x-same-as' in operation) return []
-      return [{ method, path, operation }]
+      if (operation === undefined) return []
+      const place = served.get(operation.operationId)!
+      const samples = examplesAt(place).map((example) => ({ example, request: requestOf(place, example) }))
+      return [{ method, path, operation, samples }]
     }),
   )
+}
 
 /** Parameters of the operation override those of the path. */
 export const parametersOf = (document: OpenApiDocument, { path, operation }: Entry): Parameter[] => {
@@ -36,19 +55,4 @@ export const parametersOf = (document: OpenApiDocument, { path, operation }: Ent
   }
   // Every request may have an X-Request-Id; the introduction explains it once.
   return [...byName.values()].filter(({ name }) => name !== 'X-Request-Id')
-}
-
-export interface NamedSample {
-  /** The name of the example in parameters, bodies and answers. */
-  example: string
-  label: string
-  /** A command of `curlLine`. */
-  curl: string
-}
-
-/** The code samples of the document. Their examples are named by themselves or by a list beside them. */
-export const samplesIn = (operation: OperationObject): NamedSample[] => {
-  const { 'x-sample-examples': names = [] } = operation as { 'x-sample-examples'?: string[] }
-  const samples = (operation['x-codeSamples'] ?? []) as (CodeSample & { example?: string })[]
-  return samples.map(({ label, source, example }, i) => ({ example: example ?? names[i]!, label, curl: source }))
 }

@@ -2,10 +2,9 @@ import { errorCodes } from '../../core/error-codes.ts'
 import { statusOf } from '../../http/status.ts'
 import { meanings } from '../errors.ts'
 import type { ExampleObject, OpenApiDocument } from '../types.ts'
-import { entriesOf } from './entries.ts'
+import { entriesOf, resolve } from './entries.ts'
 import { type Html, html } from './html.ts'
 import { inline } from './markdown.ts'
-import { resolve } from './resolve.ts'
 
 interface ErrorExample {
   code: string

@@ -1,50 +1,9 @@
+import type { HttpExample } from '../examples/http-example.ts'
 import { json, literal } from '../samples/literal.ts'
 import { type Language, languages, samplesOf } from '../samples/sample.ts'
-import type { Shown } from '../samples/shown.ts'
-import type { ExampleObject, GivenStep, OpenApiDocument, OperationObject } from '../types.ts'
-import { type NamedSample, samplesIn } from './entries.ts'
+import type { GivenStep } from '../types.ts'
+import type { Entry, Sample } from './entries.ts'
 import { type Html, html } from './html.ts'
-import { resolve } from './resolve.ts'
-
-interface ShownAnswer {
-  status: number
-  headers: [string, string][]
-  /** undefined: no body. */
-  value?: unknown
-  given: GivenStep[]
-}
-
-/** The answer that has an example with this name, for its body or for a header. */
-export const answerOf = (document: OpenApiDocument, operation: OperationObject, name: string): ShownAnswer => {
-  for (const [status, described] of Object.entries(operation.responses)) {
-    const response = resolve(document, described)
-    const body = Object.values(response.content ?? {})[0]?.examples?.[name] as ExampleObject | undefined
-    const shown = Object.entries(response.headers ?? {}).flatMap(([header, value]): [string, ExampleObject][] => {
-      const example = resolve(document, value).examples?.[name]
-      return example === undefined ? [] : [[header, example as ExampleObject]]
-    })
-    if (body === undefined && shown.length === 0) continue
-    const given = [body, ...shown.map(([, example]) => example)].flatMap((example) => example?.['x-given'] ?? [])
-    const headers = shown.map(([header, { value }]): [string, string] => [header, String(value)])
-    return { status: Number(status), headers, value: body?.value, given }
-  }
-  throw new Error(`no answer of ${operation.operationId} has the example ${name}`)
-}
-
-const shownOf = ({ value }: ShownAnswer): Shown => {
-  if (value === undefined) return 'headers'
-  return typeof value === 'string' ? 'text' : 'json'
-}
-
-/** The request of an example in each language. */
-export const samplesFor = (
-  document: OpenApiDocument,
-  operation: OperationObject,
-  sample: NamedSample,
-): Record<Language, string> => {
-  const answer = answerOf(document, operation, sample.example)
-  return samplesOf(sample.curl, answer.status, shownOf(answer))
-}
 
 const givenNote = (steps: GivenStep[]): Html => {
   if (steps.length === 0) return html``
@@ -59,35 +18,33 @@ export const codeViews = (sources: Record<Language, string>): Html =>
 <div class="code" data-language="${language}"><p class="label">${languages[language]}</p><pre data-syntax="${language}">${sources[language]}</pre></div>`,
   )}`
 
-export const statusView = (status: number): Html =>
-  html`<span class="status ${status < 400 ? 'ok' : 'bad'}">${status}</span>`
+const statusView = (status: number): Html => html`<span class="status ${status < 400 ? 'ok' : 'bad'}">${status}</span>`
 
-export const answerView = ({ status, headers, value }: ShownAnswer): Html => {
-  const lines = headers.map(([name, header]) => `${name}: ${header}\n`).join('')
-  const body = typeof value === 'string' ? value : value === undefined ? '' : literal(value, json)
-  const text = [lines, body].filter((part) => part !== '').join('\n')
+export const answerView = ({
+  status,
+  headers = {},
+  answer,
+}: Pick<HttpExample, 'status' | 'headers' | 'answer'>): Html => {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\n`)
+  const body = typeof answer === 'string' ? answer : answer === undefined ? '' : literal(answer, json)
+  const text = [lines.join(''), body].filter((part) => part !== '').join('\n')
   const shown = text === '' ? html`<p class="note">No body.</p>` : html`<pre data-syntax="json">${text}</pre>`
   return html`<div class="answer"><p class="label">Answer ${statusView(status)}</p>${shown}</div>`
 }
 
-const exampleView = (
-  document: OpenApiDocument,
-  operation: OperationObject,
-  sample: NamedSample,
-  first: boolean,
-): Html => {
-  const answer = answerOf(document, operation, sample.example)
-  const content = html`<summary>${sample.label} ${statusView(answer.status)}</summary>
-<div class="request">${givenNote(answer.given)}${codeViews(samplesFor(document, operation, sample))}</div>
-${answerView(answer)}`
-  const name = `${operation.operationId}-examples`
+const exampleView = (operationId: string, { example, request }: Sample, first: boolean): Html => {
+  const { name, summary, status, given = [] } = example
+  const content = html`<summary>${summary} ${statusView(status)}</summary>
+<div class="request">${givenNote(given)}${codeViews(samplesOf(request, example))}</div>
+${answerView(example)}`
+  const group = `${operationId}-examples`
   // The browser closes the open one of the same name.
   return first
-    ? html`<details name="${name}" data-example="${sample.example}" data-find="example" open>${content}</details>`
-    : html`<details name="${name}" data-example="${sample.example}" data-find="example">${content}</details>`
+    ? html`<details name="${group}" data-example="${name}" data-find="example" open>${content}</details>`
+    : html`<details name="${group}" data-example="${name}" data-find="example">${content}</details>`
 }
 
-export const examplesView = (document: OpenApiDocument, operation: OperationObject): Html => html`
-<div class="examples" data-operation="${operation.operationId}">
-${samplesIn(operation).map((sample, i) => exampleView(document, operation, sample, i === 0))}
+export const examplesView = ({ operation: { operationId }, samples }: Entry): Html => html`
+<div class="examples" data-operation="${operationId}">
+${samples.map((sample, i) => exampleView(operationId, sample, i === 0))}
 </div>`

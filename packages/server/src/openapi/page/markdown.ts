@@ -25,7 +25,7 @@ const block = (text: string): Html => {
 /** Text without headings. */
 export const markdown = (text: string): Html => html`${text.trim().split('\n\n').map(block)}`
 
-export interface Topic {
+interface Topic {
   /** For links. */
   id: string
   title: string

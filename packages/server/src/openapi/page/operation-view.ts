@@ -1,9 +1,8 @@
 import type { OpenApiDocument, OperationObject, Reference, ResponseObject } from '../types.ts'
-import { type Entry, parametersOf } from './entries.ts'
+import { type Entry, parametersOf, resolve } from './entries.ts'
 import { examplesView } from './example-view.ts'
 import { type Html, html } from './html.ts'
 import { code, inline, markdown } from './markdown.ts'
-import { resolve } from './resolve.ts'
 import { alternativesView, fieldView, schemaName, schemaView, typeOf } from './schema-view.ts'
 
 const keyOf = ({ security }: OperationObject): string => {
@@ -89,7 +88,7 @@ export const operationView = (document: OpenApiDocument, entry: Entry): Html => 
 <p class="route"><span class="method ${method}">${method.toUpperCase()}</span> ${pathView(path)} <span class="key">${keyOf(operation)}</span></p>
 ${markdown(operation.description)}
 </div>
-${examplesView(document, operation)}
+${examplesView(entry)}
 <div class="details">
 ${parameterList(document, entry)}
 ${bodyView(document, entry)}

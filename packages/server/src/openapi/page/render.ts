@@ -1,5 +1,5 @@
+import { titleOf } from '../operations.ts'
 import type { OpenApiDocument } from '../types.ts'
-import { contentsView } from './contents-view.ts'
 import { type Entry, entriesOf } from './entries.ts'
 import { errorsView } from './errors-view.ts'
 import { answerView, codeViews } from './example-view.ts'
@@ -22,6 +22,24 @@ const bar = ({ info }: OpenApiDocument): Html => html`
 <button type="button" class="open-search" data-search hidden aria-keyshortcuts="/ Control+K">Search <kbd>/</kbd></button>
 <a class="quiet-link" href="openapi.json">OpenAPI</a>
 </header>`
+
+const contentsLine = (id: string, title: string): Html => html`<li><a href="#${id}">${title}</a></li>`
+
+const contentsEntry = ({ method, operation: { operationId, summary } }: Entry): Html => html`
+<li><a href="#${operationId}">${titleOf(operationId, summary)} <span class="method ${method}">${method.toUpperCase()}</span></a></li>`
+
+const contentsGroup = (title: string, items: Html[]): Html => html`<p class="title">${title}</p><ul>${items}</ul>`
+
+/** A column on a wide screen, a sheet behind a button on a small one. The button needs no script. */
+const contentsView = (document: OpenApiDocument, entries: Entry[]): Html => html`
+<nav id="contents" popover aria-label="Contents">
+<button type="button" class="quiet close" popovertarget="contents" popovertargetaction="hide">Close</button>
+${contentsGroup('Overview', [contentsLine('top', 'Start'), ...topicsOf(document.info.description).topics.map(({ id, title }) => contentsLine(id, title))])}
+${document.tags.map(({ name }) =>
+  contentsGroup(name, entries.filter((entry) => entry.operation.tags.includes(name)).map(contentsEntry)),
+)}
+${contentsGroup('Reference', [contentsLine('error-codes', 'Error codes'), contentsLine('schemas', 'Schemas')])}
+</nav>`
 
 // ── Sections ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -80,7 +98,7 @@ const illustrations = ({ components }: OpenApiDocument): Record<string, Html> =>
     'Headers of an answer',
     'Content-Type: application/json\nCache-Control: private, no-cache\nX-Request-Id: HJ4c9fQ2-1z',
   ),
-  errors: answerView({ status: 400, headers: [], given: [], value: components.examples.invalid_request!.value }),
+  errors: answerView({ status: 400, answer: components.examples.invalid_request!.value }),
   'versions-of-a-record': headersView(
     'Answer, then a write that needs this version',
     'ETag: "1767780000000"\n\nIf-Match: "1767780000000"',
@@ -132,12 +150,12 @@ const policyFor = (script: string): string =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-export interface RenderedPage {
+interface RenderedPage {
   html: string
   contentSecurityPolicy: string
 }
 
-/** One self-contained page, generated from the document alone. */
+/** One self-contained page, generated from the document and the examples in it. */
 export const renderPage = async (document: OpenApiDocument): Promise<RenderedPage> => {
   const entries = entriesOf(document)
   const script = await bundleScript()

@@ -57,7 +57,7 @@ const typeView = (schema: Schema, withPattern: boolean): Html => {
   return html`<span class="type">${typeOf(schema)}${facts}</span>`
 }
 
-export interface Field {
+interface Field {
   id: string
   name: string
   schema: Schema

@@ -1,30 +1,16 @@
-import { parseCurlLine } from '../curl.ts'
 import { json, literal } from '../samples/literal.ts'
 import type { OpenApiDocument } from '../types.ts'
 import type { TryItExample, TryItOperation } from './browser/try-it-data.ts'
-import { type Entry, parametersOf, samplesIn } from './entries.ts'
-
-/** The values of the parameters in `/v1/{db}` that make this path. The name of a file is all that is left of it. */
-const pathValues = (template: string, path: string): Record<string, string> => {
-  const given = path.split('/')
-  const segments = template.split('/')
-  const valueAt = (i: number): string =>
-    decodeURIComponent(i === segments.length - 1 ? given.slice(i).join('/') : given[i]!)
-  const pairs = segments.flatMap((segment, i): [string, string][] =>
-    segment.startsWith('{') ? [[segment.slice(1, -1), valueAt(i)]] : [],
-  )
-  return Object.fromEntries(pairs)
-}
+import { type Entry, parametersOf, type Sample } from './entries.ts'
 
 const takesBytes = ({ requestBody }: Entry['operation']): boolean =>
   requestBody !== undefined && requestBody.content['application/json'] === undefined
 
-const exampleOf = (template: string, label: string, curl: string): TryItExample => {
-  const { target, headers, body, bytes = '' } = parseCurlLine(curl)
-  const { pathname, searchParams } = new URL(target, 'http://localhost')
-  const values = { ...pathValues(template, pathname), ...Object.fromEntries(searchParams), ...headers }
-  return { label, values, body: body === undefined ? bytes : literal(body, json) }
-}
+const exampleOf = ({ example, request: { values, body, bytes = '' } }: Sample): TryItExample => ({
+  label: example.summary,
+  values,
+  body: body === undefined ? bytes : literal(body, json),
+})
 
 /** What a public key may do changes nothing, whatever the method: a query is a POST. */
 const effectOf = ({ method, operation: { security } }: Entry): TryItOperation['effect'] => {
@@ -33,7 +19,7 @@ const effectOf = ({ method, operation: { security } }: Entry): TryItOperation['e
 }
 
 const operationData = (document: OpenApiDocument, entry: Entry): TryItOperation => {
-  const { method, path, operation } = entry
+  const { method, path, operation, samples } = entry
   return {
     title: operation.summary,
     method: method.toUpperCase(),
@@ -47,9 +33,7 @@ const operationData = (document: OpenApiDocument, entry: Entry): TryItOperation 
       // OpenAPI has it as part of the body, not as a parameter.
       ...(takesBytes(operation) ? [{ name: 'Content-Type', place: 'header' as const, required: false }] : []),
     ],
-    examples: Object.fromEntries(
-      samplesIn(operation).map(({ example, label, curl }) => [example, exampleOf(path, label, curl)]),
-    ),
+    examples: Object.fromEntries(samples.map((sample) => [sample.example.name, exampleOf(sample)])),
   }
 }
 

@@ -1,5 +1,5 @@
 /** How a language writes a JSON value. */
-export interface Syntax {
+interface Syntax {
   words: { true: string; false: string; null: string }
   text(value: string): string
   memberName(name: string): string

@@ -56,6 +56,7 @@ export const createApiKeyOperation = defineOperation({
     answers: { created: 'The new key.' },
     input: inputOf(apiKeySchemas.CreateKeyRequest, {}),
     output: ref('CreateKeyResponse'),
+    client: { on: 'keys', method: 'create', result: 'created' },
     examples: [
       {
         name: 'secret',

@@ -35,6 +35,7 @@ export const describeOwnApiKeyOperation = defineOperation({
     codes: [],
     input: inputOf({}, {}),
     output: ref('OwnKey'),
+    client: { on: 'keys', method: 'self', result: 'key' },
     examples: [
       {
         name: 'own',

@@ -47,6 +47,7 @@ export const listApiKeysOperation = defineOperation({
     codes: ['invalid_cursor'],
     input: inputOf({}, listingMembers),
     output: ref('KeyList'),
+    client: { on: 'keys', method: 'list', result: 'page' },
     examples: [
       {
         name: 'newest',

@@ -43,6 +43,7 @@ export const revokeApiKeyOperation = defineOperation({
       'id',
     ]),
     output: ref('Key'),
+    client: { on: 'keys', method: 'revoke', result: 'revoked', args: ({ id }) => [id] },
     examples: [
       {
         name: 'revoke',

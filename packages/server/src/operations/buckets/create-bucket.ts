@@ -35,6 +35,7 @@ export const createBucketOperation = defineOperation({
     answers: { existing: 'The bucket already exists.', created: 'Created.' },
     input: inputOf(bucketSchemas.CreateBucketRequest, bucketMembers, bucketRequired),
     output: ref('ActiveBucket'),
+    client: { on: 'buckets', method: 'create', result: 'bucket' },
     examples: [
       {
         name: 'plain',

@@ -23,6 +23,7 @@ export const deleteBucketOperation = defineOperation({
     codes: ['bucket_not_found'],
     input: bucketAlone,
     output: ref('DeletedBucket'),
+    client: { on: 'buckets', method: 'drop', result: 'bucket' },
     examples: [
       { name: 'delete', summary: 'Delete a bucket', given: [createAvatars], input: inAvatars, output: deletedAvatars },
     ],

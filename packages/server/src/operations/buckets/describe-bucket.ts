@@ -23,6 +23,7 @@ export const describeBucketOperation = defineOperation({
     codes: ['bucket_not_found'],
     input: bucketAlone,
     output: ref('ActiveBucket'),
+    client: { on: 'buckets', method: 'describe', result: 'bucket' },
     examples: [
       { name: 'describe', summary: 'A bucket', given: [createAvatars], input: inAvatars, output: avatars },
       {

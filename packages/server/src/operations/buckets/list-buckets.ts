@@ -37,6 +37,7 @@ export const listBucketsOperation = defineOperation({
       ['db'],
     ),
     output: ref('BucketList'),
+    client: { on: 'buckets', method: 'list', result: 'page' },
     examples: [
       {
         name: 'all',

@@ -26,6 +26,7 @@ export const restoreBucketOperation = defineOperation({
     codes: ['bucket_not_found', 'bucket_exists'],
     input: inputOf(bucketSchemas.RestoreBucketRequest, bucketMembers, bucketRequired),
     output: ref('ActiveBucket'),
+    client: { on: 'buckets', method: 'restore', result: 'bucket' },
     examples: [
       {
         name: 'newest',

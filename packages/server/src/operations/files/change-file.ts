@@ -81,6 +81,12 @@ export const changeFileOperation = defineOperation({
       ...oneOfThese(['visibility', 'contentType', 'metadata', 'ttl']),
     },
     output: ref('FileRecord'),
+    client: {
+      on: 'bucket',
+      method: 'update',
+      result: 'file',
+      args: ({ name, ...changes }, options) => [name, changes, options],
+    },
     examples: [
       {
         name: 'metadata',

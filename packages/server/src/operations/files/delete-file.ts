@@ -40,6 +40,7 @@ export const deleteFileOperation = defineOperation({
     codes: ['invalid_key', 'bucket_not_found', 'precondition_failed'],
     input: inputOf({}, { ...fileMembers, ...condition }, fileAddressRequired),
     output: ref('DeleteFileResult'),
+    client: { on: 'bucket', method: 'remove', result: 'done', args: ({ name }, options) => [name, options] },
     examples: [
       { name: 'delete', summary: 'Delete a file', given, input: thePicture, output: { deleted: true } },
       {

@@ -85,6 +85,7 @@ export const getFileUrlOperation = defineOperation({
       bucketRequired,
     ),
     output: ref('FileUrl'),
+    client: { on: 'bucket', method: 'getUrl', result: 'link', args: ({ name, ...options }) => [name, options] },
     examples: [
       {
         name: 'private',

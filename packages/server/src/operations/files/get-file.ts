@@ -23,6 +23,7 @@ export const getFileOperation = defineOperation({
     codes: ['invalid_key', 'private_file', 'bucket_not_found', 'file_not_found'],
     input: inputOf({}, fileMembers, fileAddressRequired),
     output: ref('FileRecord'),
+    client: { on: 'bucket', method: 'describe', result: 'file', args: ({ name }) => [name] },
     examples: [
       { name: 'record', summary: 'What is stored about a file', given, input: thePicture, output: stored },
       {

@@ -210,6 +210,12 @@ export const putFileOperation = defineOperation({
     note: `The body is the bytes of the file, with a \`Content-Length\` or chunked, at most ${binaryBytes(fileBytesMax)}; it may be empty. Send the condition as \`If-Match\` or \`If-None-Match\`. \`Content-Type\` is the type of the file; \`application/x-www-form-urlencoded\`, which some tools add, counts as none, and \`multipart/form-data\` is rejected. What the head of the request decides is answered without waiting for the body.`,
     input: inputOf({}, { ...fileMembers, ...putMembers, ...condition }, [...fileAddressRequired, 'content']),
     output: ref('FileRecord'),
+    client: {
+      on: 'bucket',
+      method: 'put',
+      result: 'file',
+      args: ({ name, content, ...members }, options) => [name, content, { ...members, ...options }],
+    },
     examples: [
       {
         name: 'upload',

@@ -215,6 +215,7 @@ A public key lists the public files, as if there were no others. With \`select: 
     codes: ['invalid_cursor', 'read_only_key', 'bucket_not_found'],
     input: { ...inputOf(fileSchemas.FileQuery, bucketMembers, bucketRequired), ...notPrefixAndIndex },
     output: ref('FilePage'),
+    client: { on: 'bucket', method: 'query', result: 'page', counts: true },
     examples: [
       {
         name: 'byPrefix',

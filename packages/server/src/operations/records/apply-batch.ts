@@ -12,7 +12,7 @@ import type { Condition, RecordOperation } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
 import { readBatch, refuseWrongCount } from '../batch-body.ts'
-import { inOrders, laterAt, secondOrderAt } from '../example.ts'
+import { inOrders, laterAt, secondOrderAt, withClientCondition } from '../example.ts'
 import { notFound, requireTable, writeRecords } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
 import { applyOperations, type Placed } from '../runs/apply-operations.ts'
@@ -214,6 +214,12 @@ export const applyBatchOperation = defineOperation({
     tag: 'Queries and batches',
     input: inputOf(recordSchemas.BatchRequest, addressMembers, addressRequired),
     output: ref('BatchResponse'),
+    client: {
+      on: 'table',
+      method: 'batch',
+      result: 'done',
+      args: ({ operations }) => [(operations as Members[]).map(withClientCondition)],
+    },
     examples: [
       {
         name: 'mixed',

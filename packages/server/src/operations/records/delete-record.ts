@@ -9,7 +9,7 @@ import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
 import { parseCondition, preconditionFailed } from './condition.ts'
-import { absentForCondition, overtaken, wrongVersion } from './examples.ts'
+import { absentForCondition, clientKey, overtaken, wrongVersion } from './examples.ts'
 import { condition, keyMembers } from './schemas.ts'
 
 export interface DeleteRecordInput extends TableAddress, RecordKey {
@@ -51,6 +51,7 @@ export const deleteRecordOperation = defineOperation({
     codes: ['table_not_found', 'precondition_failed'],
     input: inputOf({}, { ...addressMembers, ...keyMembers, ...condition }, [...addressRequired, 'hashKey']),
     output: ref('DeleteResult'),
+    client: { on: 'table', method: 'remove', result: 'done', args: (key, options) => [clientKey(key), options] },
     examples: [
       {
         name: 'delete',

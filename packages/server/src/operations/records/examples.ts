@@ -1,3 +1,4 @@
+import type { Members } from '../../core/members.ts'
 import {
   type ExampleCall,
   type ExampleError,
@@ -45,3 +46,7 @@ export const askFirstPage: ExampleCall = {
   input: { ...inOrders, ...firstPage },
   output: { items: [second], count: 1, cursor },
 }
+
+/** A record key as our client takes it: a string names a record without a range key. */
+export const clientKey = ({ hashKey, rangeKey }: Members): unknown =>
+  rangeKey === undefined ? hashKey : { hashKey, rangeKey }

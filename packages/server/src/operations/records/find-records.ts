@@ -15,7 +15,7 @@ import { requireTable } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
-import { second } from './examples.ts'
+import { clientKey, second } from './examples.ts'
 import { refuseSameRecord } from './refuse-same-record.ts'
 import { recordSchemas } from './schemas.ts'
 
@@ -156,6 +156,12 @@ export const findRecordsOperation = defineOperation({
     tag: 'Queries and batches',
     input: inputOf(recordSchemas.FindRequest, addressMembers, addressRequired),
     output: ref('FindResponse'),
+    client: {
+      on: 'table',
+      method: 'find',
+      result: 'records',
+      args: ({ keys }) => [(keys as Members[]).map(clientKey)],
+    },
     examples: [
       {
         name: 'find',

@@ -11,6 +11,7 @@ import { requireTable } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
+import { clientKey } from './examples.ts'
 import { keyMembers } from './schemas.ts'
 
 export interface GetRecordInput extends TableAddress, RecordKey {}
@@ -57,6 +58,7 @@ export const getRecordOperation = defineOperation({
     codes: ['table_not_found', 'record_not_found'],
     input: inputOf({}, { ...addressMembers, ...keyMembers }, [...addressRequired, 'hashKey']),
     output: ref('StoredRecord'),
+    client: { on: 'table', method: 'findOne', result: 'record', args: (key) => [clientKey(key)] },
     examples: [
       {
         name: 'get',

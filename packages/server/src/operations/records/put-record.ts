@@ -99,6 +99,7 @@ export const putRecordOperation = defineOperation({
     minimalOutput: ref('MinimalRecord'),
     input: inputOf(recordSchemas.PutRecordRequest, { ...addressMembers, ...condition }, addressRequired),
     output: ref('StoredRecord'),
+    client: { on: 'table', method: 'save', result: 'record' },
     examples: [
       {
         name: 'put',

@@ -122,6 +122,7 @@ With \`select: "keys"\` the items have no \`data\`; with \`select: "count"\` the
     tag: 'Queries and batches',
     input: inputOf({ ...recordSchemas.QueryRequest, oneOf: queryForms }, addressMembers, addressRequired),
     output: ref('QueryResponse'),
+    client: { on: 'table', method: 'query', result: 'page', counts: true },
     examples: [
       {
         name: 'byPrimaryKey',

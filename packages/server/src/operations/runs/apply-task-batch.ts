@@ -100,6 +100,7 @@ export const applyTaskBatchOperation = defineOperation({
     ],
     input: inputOf(runSchemas.TaskBatchRequest, taskMembers, taskRequired),
     output: ref('TaskBatchResponse'),
+    client: { on: 'task', method: 'batch', result: 'done', args: ({ operations }) => [operations] },
     examples: [
       {
         name: 'next',

@@ -27,6 +27,7 @@ export const cancelRunOperation = defineOperation({
     codes: ['task_not_found', 'run_not_found', 'run_finished'],
     input: inputOf({}, runAddressMembers, runAddressRequired),
     output: ref('Run'),
+    client: { on: 'task', method: 'cancel', result: 'run', args: ({ run }) => [run] },
     examples: [
       { name: 'queued', summary: 'A run that waits', given: toClaim, input: ofRun, output: cancelled },
       {

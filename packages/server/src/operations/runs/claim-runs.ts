@@ -107,6 +107,7 @@ export const claimRunsOperation = defineOperation({
     note: 'For a caller that closes its connection while it waits, nothing is claimed.',
     input: inputOf(runSchemas.ClaimRequest, taskMembers, taskRequired),
     output: ref('ClaimResponse'),
+    client: { on: 'task', method: 'claim', result: 'runs' },
     examples: [
       {
         name: 'one',

@@ -1,4 +1,5 @@
 import { call } from '../../core/hint.ts'
+import type { Members } from '../../core/members.ts'
 import { type Example, type ExampleCall, type ExampleError, inOrders, laterAt } from '../example.ts'
 
 // Times after `laterAt`: what happens to a run after it was added.
@@ -88,3 +89,6 @@ export const orderWithMail: Example = {
   },
   output: { count: 2, runs: ['order-o-3'] },
 }
+
+/** What our client takes to change an attempt. The lease belongs to the run, as in what a claim returns. */
+export const clientLease = ({ run, lease, ...members }: Members): unknown[] => [{ id: run, lease }, members]

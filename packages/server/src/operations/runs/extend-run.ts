@@ -3,7 +3,7 @@ import { type RunBody, readRunBody } from '../../core/tasks/run-body.ts'
 import { type Access, callerOf } from '../access.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
-import { cancel, lease, leaseIsLost, ofRun, toFinish } from './examples.ts'
+import { cancel, clientLease, lease, leaseIsLost, ofRun, toFinish } from './examples.ts'
 import { changeAttempt, type RunAddress } from './run-access.ts'
 import { runAddressMembers, runAddressRequired, runSchemas } from './schemas.ts'
 
@@ -44,6 +44,7 @@ export const extendRunOperation = defineOperation({
     codes: ['task_not_found', 'run_not_found', 'lease_lost'],
     input: inputOf(runSchemas.ExtendRequest, runAddressMembers, runAddressRequired),
     output: ref('ExtendResponse'),
+    client: { on: 'task', method: 'extend', result: 'extended', args: clientLease },
     examples: [
       {
         name: 'progress',

@@ -5,7 +5,7 @@ import { type RunBody, readRunBody } from '../../core/tasks/run-body.ts'
 import { type Access, callerOf } from '../access.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
-import { error, failed, lease, leaseIsLost, ofRun, result, succeeded, toFinish } from './examples.ts'
+import { clientLease, error, failed, lease, leaseIsLost, ofRun, result, succeeded, toFinish } from './examples.ts'
 import { runJson } from './present-run.ts'
 import { changeAttempt, type RunAddress, type RunOutput } from './run-access.ts'
 import { failureExcludes } from './run-members.ts'
@@ -57,6 +57,7 @@ export const finishRunOperation = defineOperation({
       ],
     },
     output: ref('Run'),
+    client: { on: 'task', method: 'finish', result: 'run', args: clientLease },
     examples: [
       {
         name: 'succeeded',

@@ -86,6 +86,7 @@ export const getRunOperation = defineOperation({
       runAddressRequired,
     ),
     output: ref('RunView'),
+    client: { on: 'task', method: 'get', result: 'run', args: ({ run, ...options }) => [run, options] },
     examples: [
       { name: 'found', summary: 'A run that waits', given: toClaim, input: ofRun, output: queued },
       {

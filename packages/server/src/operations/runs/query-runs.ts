@@ -106,6 +106,7 @@ With \`select: "count"\` there are no items, and \`count\` is the number of runs
     codes: ['invalid_range', 'invalid_cursor', 'task_not_found'],
     input: inputOf(runSchemas.RunQuery, taskMembers, taskRequired),
     output: ref('RunPage'),
+    client: { on: 'task', method: 'query', result: 'page', counts: true },
     examples: [
       {
         name: 'failedOnes',

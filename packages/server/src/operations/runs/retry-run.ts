@@ -27,6 +27,7 @@ export const retryRunOperation = defineOperation({
     codes: ['task_not_found', 'run_not_found', 'run_exists'],
     input: inputOf({}, runAddressMembers, runAddressRequired),
     output: ref('Run'),
+    client: { on: 'task', method: 'retry', result: 'run', args: ({ run }) => [run] },
     examples: [
       {
         name: 'failed',

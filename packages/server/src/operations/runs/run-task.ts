@@ -60,6 +60,7 @@ export const runTaskOperation = defineOperation({
     answers: { existing: 'The run with that id, or the queued run of that key.', created: 'Created.' },
     input: { ...inputOf(runSchemas.RunRequest, taskMembers, taskRequired), ...runExcludes },
     output: ref('Run'),
+    client: { on: 'task', method: 'run', result: 'run', args: ({ payload = {}, ...options }) => [payload, options] },
     examples: [
       {
         name: 'once',

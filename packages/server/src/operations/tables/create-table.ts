@@ -53,6 +53,7 @@ export const createTableOperation = defineOperation({
     answers: { existing: 'The table already exists with the same indices.', created: 'Created.' },
     input: inputOf(tableSchemas.CreateTableRequest, addressMembers, addressRequired),
     output: ref('ActiveTable'),
+    client: { on: 'tables', method: 'create', result: 'table' },
     examples: [
       {
         name: 'plain',

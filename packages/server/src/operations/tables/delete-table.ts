@@ -24,6 +24,7 @@ export const deleteTableOperation = defineOperation({
     codes: ['table_not_found'],
     input: addressAlone,
     output: ref('DeletedTable'),
+    client: { on: 'tables', method: 'drop', result: 'table' },
     examples: [{ name: 'delete', summary: 'Delete a table', input: inOrders, output: deletedOrders }],
   }),
 })

@@ -24,6 +24,7 @@ export const describeTableOperation = defineOperation({
     codes: ['table_not_found'],
     input: addressAlone,
     output: ref('ActiveTable'),
+    client: { on: 'tables', method: 'describe', result: 'table' },
     examples: [
       { name: 'describe', summary: 'A table', input: inOrders, output: orders },
       {

@@ -60,6 +60,7 @@ export const listDatabasesOperation = defineOperation({
     codes: ['invalid_cursor'],
     input: inputOf({}, listingMembers),
     output: ref('DatabaseList'),
+    client: { on: 'cubby', method: 'databases', result: 'page' },
     examples: [
       { name: 'all', summary: 'All databases', input: {}, output: { databases: ['app'], cursor: null } },
       {

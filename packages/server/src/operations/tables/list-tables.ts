@@ -37,6 +37,7 @@ export const listTablesOperation = defineOperation({
       ['db'],
     ),
     output: ref('TableList'),
+    client: { on: 'tables', method: 'list', result: 'page' },
     examples: [
       { name: 'all', summary: 'All tables', input: { db: 'app' }, output: { tables: [orders], cursor: null } },
       {

@@ -26,6 +26,7 @@ export const restoreTableOperation = defineOperation({
     codes: ['table_not_found', 'table_exists'],
     input: inputOf(tableSchemas.RestoreTableRequest, addressMembers, addressRequired),
     output: ref('ActiveTable'),
+    client: { on: 'tables', method: 'restore', result: 'table' },
     examples: [
       { name: 'newest', summary: 'The table deleted last', given: [deleteOrders], input: inOrders, output: orders },
       {

@@ -43,6 +43,7 @@ export const createTaskSecretOperation = defineOperation({
     codes: ['task_not_found'],
     input: inputOf(taskSchemas.CreateTaskSecretRequest, taskMembers, taskRequired),
     output: ref('TaskSecret'),
+    client: { on: 'tasks', method: 'createSecret', result: 'created' },
     examples: [
       {
         name: 'change',

@@ -103,6 +103,7 @@ export const declareTaskOperation = defineOperation({
     answers: { existing: 'The task existed; it has the new declaration.', created: 'Created.' },
     input: inputOf(taskSchemas.DeclareTaskRequest, { ...taskMembers, ...condition }, taskRequired),
     output: ref('DeclaredTask'),
+    client: { on: 'tasks', method: 'declare', result: 'task' },
     examples: [
       {
         name: 'pull',

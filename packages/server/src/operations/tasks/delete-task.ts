@@ -39,6 +39,8 @@ export const deleteTaskOperation = defineOperation({
     codes: ['task_not_found', 'precondition_failed'],
     input: inputOf({}, { ...taskMembers, ...condition }, taskRequired),
     output: ref('DeletedTask'),
+    // It takes no condition.
+    client: { on: 'tasks', method: 'drop', result: 'task', args: (_, { ifMatch }) => (ifMatch ? undefined : []) },
     examples: [
       { name: 'delete', summary: 'Delete a task', given: [declareMail], input: inMail, output: deletedMail },
       {

@@ -50,6 +50,7 @@ export const describeTaskOperation = defineOperation({
     note: 'The answer is never 304, because `oldestRunAt` and `nextRunAt` change without a new version. `If-Match` is not allowed here.',
     input: inputOf({}, taskMembers, taskRequired),
     output: ref('ActiveTask'),
+    client: { on: 'tasks', method: 'describe', result: 'task' },
     examples: [
       { name: 'describe', summary: 'A task', given: [declareMail], input: inMail, output: mail },
       {

@@ -74,6 +74,7 @@ export const listTasksOperation = defineOperation({
       ['db'],
     ),
     output: ref('TaskList'),
+    client: { on: 'tasks', method: 'list', result: 'page' },
     examples: [
       {
         name: 'all',

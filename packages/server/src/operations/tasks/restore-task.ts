@@ -36,6 +36,7 @@ export const restoreTaskOperation = defineOperation({
     codes: ['task_not_found', 'task_exists'],
     input: inputOf(taskSchemas.RestoreTaskRequest, taskMembers, taskRequired),
     output: ref('ActiveTask'),
+    client: { on: 'tasks', method: 'restore', result: 'task' },
     examples: [
       {
         name: 'newest',

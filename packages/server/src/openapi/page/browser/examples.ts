@@ -28,7 +28,7 @@ const remember = (language: Language): void => {
 /** Tells other parts that code has become visible. */
 export const codeShown = 'codeshown'
 
-export const showLanguage = (language: Language): void => {
+const showLanguage = (language: Language): void => {
   document.documentElement.dataset.language = language
   for (const tab of all('[role=tab]')) {
     const selected = tab.dataset.tab === language
@@ -57,7 +57,7 @@ const moveTo = (tab: HTMLElement, key: string): void => {
   choose(tabs[next]!.dataset.tab as Language, tabs[next]!)
 }
 
-export const languageTabs = (): HTMLElement => {
+const languageTabs = (): HTMLElement => {
   const list = create('div', { role: 'tablist', 'aria-label': 'Language of the example' })
   for (const [language, title] of Object.entries(languages)) {
     const tab = create('button', { type: 'button', role: 'tab', 'data-tab': language }, title)

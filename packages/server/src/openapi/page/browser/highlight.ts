@@ -25,7 +25,7 @@ const kinds = ['string', 'number', 'boolean', 'null']
 const tokensOf: Record<string, RegExp> = { typescript: pattern(`${doubleQuoted}|${singleQuoted}`) }
 const plainTokens = pattern(doubleQuoted)
 
-export const highlight = (pre: HTMLElement): void => {
+const highlight = (pre: HTMLElement): void => {
   const text = pre.firstChild
   if (!(text instanceof Text) || pre.dataset.coloured !== undefined) return
   pre.dataset.coloured = ''

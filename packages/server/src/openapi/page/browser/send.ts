@@ -1,7 +1,7 @@
 import { serverUrl } from './dom.ts'
 import type { TryItOperation } from './try-it-data.ts'
 
-export interface FormValues {
+interface FormValues {
   /** Of parameters, by name. An empty one is not sent. */
   parameters: Record<string, string>
   body: string
