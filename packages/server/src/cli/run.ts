@@ -6,66 +6,28 @@ import { StoreUrlRefused } from '../core/store-refused.ts'
 import { PlaceUrlRefused } from '../store/blob-place.ts'
 import { parseArguments, UsageError } from './arguments.ts'
 import type { CliCommand } from './command.ts'
-import { backupCreateCommand, backupRestoreCommand, backupVerifyCommand } from './commands/backup.ts'
-import {
-  bucketCreateCommand,
-  bucketDescribeCommand,
-  bucketDropCommand,
-  bucketListCommand,
-  bucketRestoreCommand,
-} from './commands/bucket.ts'
+import { backupCommands } from './commands/backup.ts'
+import { bucketCommands } from './commands/bucket.ts'
 import { compactCommand } from './commands/compact.ts'
 import { consoleLinkCommand } from './commands/console.ts'
 import { copyCommand } from './commands/copy.ts'
 import { dbListCommand } from './commands/db.ts'
 import { deleteCommand } from './commands/delete.ts'
 import { exportCommand } from './commands/export.ts'
-import {
-  filesGetCommand,
-  filesListCommand,
-  filesPutCommand,
-  filesRmCommand,
-  filesUrlCommand,
-} from './commands/files.ts'
+import { filesCommands } from './commands/files.ts'
 import { getCommand } from './commands/get.ts'
 import { healthCommand } from './commands/health.ts'
 import { importCommand } from './commands/import.ts'
-import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './commands/keys.ts'
+import { keysCommands } from './commands/keys.ts'
 import { mcpCommand } from './commands/mcp.ts'
-import {
-  orgsCreateCommand,
-  orgsDeleteCommand,
-  orgsExportCommand,
-  orgsListCommand,
-  orgsRestoreCommand,
-} from './commands/orgs.ts'
+import { orgsCommands } from './commands/orgs.ts'
 import { putCommand } from './commands/put.ts'
 import { queryCommand } from './commands/query.ts'
 import { secretsRotateCommand } from './commands/secrets.ts'
 import { serveCommand } from './commands/serve.ts'
 import { statsCommand } from './commands/stats.ts'
-import {
-  tableCreateCommand,
-  tableDescribeCommand,
-  tableDropCommand,
-  tableListCommand,
-  tableRestoreCommand,
-} from './commands/table.ts'
-import {
-  tasksCancelCommand,
-  tasksDeclareCommand,
-  tasksDescribeCommand,
-  tasksDropCommand,
-  tasksGetCommand,
-  tasksListCommand,
-  tasksPauseCommand,
-  tasksRestoreCommand,
-  tasksResumeCommand,
-  tasksRetryCommand,
-  tasksRunCommand,
-  tasksRunsCommand,
-  tasksSecretCommand,
-} from './commands/tasks.ts'
+import { tableCommands } from './commands/table.ts'
+import { tasksCommands } from './commands/tasks.ts'
 import { verifyCommand } from './commands/verify.ts'
 import { commandHelp, overview } from './help.ts'
 import { errorLine } from './hint-text.ts'
@@ -74,58 +36,26 @@ import { printNote } from './print.ts'
 export const commands: CliCommand[] = [
   serveCommand,
   healthCommand,
-  orgsCreateCommand,
-  orgsListCommand,
-  orgsDeleteCommand,
-  orgsRestoreCommand,
-  orgsExportCommand,
-  keysCreateCommand,
-  keysListCommand,
-  keysRevokeCommand,
+  ...orgsCommands,
+  ...keysCommands,
   consoleLinkCommand,
   secretsRotateCommand,
   verifyCommand,
   statsCommand,
   dbListCommand,
-  tableCreateCommand,
-  tableListCommand,
-  tableDescribeCommand,
-  tableDropCommand,
-  tableRestoreCommand,
+  ...tableCommands,
   getCommand,
   putCommand,
   deleteCommand,
   queryCommand,
-  bucketCreateCommand,
-  bucketListCommand,
-  bucketDescribeCommand,
-  bucketDropCommand,
-  bucketRestoreCommand,
-  filesPutCommand,
-  filesGetCommand,
-  filesListCommand,
-  filesUrlCommand,
-  filesRmCommand,
-  tasksDeclareCommand,
-  tasksListCommand,
-  tasksDescribeCommand,
-  tasksPauseCommand,
-  tasksResumeCommand,
-  tasksSecretCommand,
-  tasksDropCommand,
-  tasksRestoreCommand,
-  tasksRunCommand,
-  tasksRunsCommand,
-  tasksGetCommand,
-  tasksRetryCommand,
-  tasksCancelCommand,
+  ...bucketCommands,
+  ...filesCommands,
+  ...tasksCommands,
   mcpCommand,
   copyCommand,
   exportCommand,
   importCommand,
-  backupCreateCommand,
-  backupRestoreCommand,
-  backupVerifyCommand,
+  ...backupCommands,
   compactCommand,
 ]
 

@@ -142,7 +142,7 @@ const requireMark = async (place: BlobPlace, mark: string | undefined): Promise<
 const otherStore = ({ description }: BlobPlace): OperatorError =>
   new OperatorError(`${description} has the files of another store`)
 
-export const backupCreateCommand: CliCommand = {
+const createCommand: CliCommand = {
   name: 'backup create',
   positionals: ['FILE'],
   summary: 'copy the store, also while the server runs',
@@ -183,7 +183,7 @@ const writeToOutput = async (args: Arguments): Promise<number> => {
   return 0
 }
 
-export const backupRestoreCommand: CliCommand = {
+const restoreCommand: CliCommand = {
   name: 'backup restore',
   positionals: ['[FILE]'],
   summary: 'create a data directory from a backup, or from an archive as of a time',
@@ -266,7 +266,7 @@ const parseAt = (text: string): number => {
 /** The end of the year 9999. */
 const timeMsMax = 253_402_300_799_999
 
-export const backupVerifyCommand: CliCommand = {
+const verifyCommand: CliCommand = {
   name: 'backup verify',
   positionals: ['PATH'],
   summary: 'check a backup, or an archive',
@@ -327,3 +327,5 @@ const showFiles = ({ files, fileBytes, filesCopied }: Facts): string => {
 }
 
 const showMegabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`
+
+export const backupCommands: CliCommand[] = [createCommand, restoreCommand, verifyCommand]

@@ -2,8 +2,7 @@ import { CubbyError } from '../../core/errors.ts'
 import { noRangeKey, type RecordKey } from '../../core/records/record-key.ts'
 import type { TableAddress } from '../../operations/access.ts'
 import { preconditionFailed } from '../../operations/records/condition.ts'
-import { deleteRecordOperation } from '../../operations/records/delete-record.ts'
-import { type CliCommand, summaryOf } from '../command.ts'
+import type { CliCommand } from '../command.ts'
 import {
   dbFlag,
   ifMatchFlag,
@@ -13,14 +12,13 @@ import {
   requireRecordKey,
   tableFlag,
 } from '../target/address.ts'
-import { openRemote, type Remote, remoteFlags } from '../target/remote.ts'
+import { openRemote, type Remote, remoteFlags, requestOf } from '../target/remote.ts'
 import { memberTexts, queryKey } from '../transfer/pages.ts'
 import { writeTextToStdout } from '../transfer/write-lines.ts'
+import { wordsOf } from '../verb-command.ts'
 
 export const deleteCommand: CliCommand = {
-  name: 'delete',
-  positionals: ['HASHKEY', '[RANGEKEY]'],
-  summary: summaryOf(deleteRecordOperation),
+  ...wordsOf('deleteRecord'),
   details: `Prints {"deleted":true}, or {"deleted":false} if there was no such record; the exit code is 0 in both cases.`,
   flags: { db: dbFlag, table: tableFlag, 'if-match': ifMatchFlag, ...remoteFlags },
   async run(args) {
@@ -45,10 +43,9 @@ const deleteByPath = (
   { hashKey, rangeKey }: RecordKey,
   ifMatch: string | undefined,
 ): Promise<string> => {
-  const parts = rangeKey === noRangeKey ? [hashKey] : [hashKey, rangeKey]
   const headers = ifMatch === undefined ? undefined : ifMatchHeader(ifMatch)
-  const record = parts.map(encodeURIComponent).join('/')
-  return remote.request({ method: 'DELETE', path: `/v1/${db}/${table}/${record}`, headers, repeatable: false })
+  const key = { hashKey, rangeKey: rangeKey === noRangeKey ? undefined : rangeKey }
+  return remote.request({ ...requestOf('deleteRecord', { db, table, ...key }), headers, repeatable: false })
 }
 
 /** A batch does not say whether the record existed. So this reads its version, then deletes that version. */
@@ -69,12 +66,7 @@ const deleteByBatch = async (
     const operation = `{"op":"delete",${JSON.stringify({ hashKey, rangeKey }).slice(1, -1)},"ifUpdatedAt":${found}}`
     const body = `{"operations":[${operation}]}`
     try {
-      await remote.request({
-        method: 'POST',
-        path: `/v1/${address.db}/${address.table}/batch`,
-        body,
-        repeatable: false,
-      })
+      await remote.request({ ...requestOf('applyBatch', address), body, repeatable: false })
       return '{"deleted":true}'
     } catch (error) {
       // Someone wrote or deleted it in between: read again.

@@ -1,12 +1,8 @@
 import { basename } from 'node:path'
 import { fileBytesMax, urlSecondsMax } from '../../core/limits.ts'
-import { deleteFileOperation } from '../../operations/files/delete-file.ts'
-import { getFileUrlOperation } from '../../operations/files/get-file-url.ts'
-import { putFileOperation } from '../../operations/files/put-file.ts'
-import { queryFilesOperation } from '../../operations/files/query-files.ts'
 import { openClock } from '../../process/clock.ts'
 import { type Arguments, jsonFlag, UsageError } from '../arguments.ts'
-import { type CliCommand, summaryOf } from '../command.ts'
+import type { CliCommand } from '../command.ts'
 import { printJson, printLine } from '../print.ts'
 import { checkName, dbFlag, ifMatchFlag, ifMatchHeader, parseIfMatch, requireName } from '../target/address.ts'
 import { bucketPath, filePath, parseProperties, propertyFlags, requireFileName } from '../target/file-address.ts'
@@ -17,15 +13,15 @@ import { printFiles, printFilesAsJson } from '../transfer/file-list.ts'
 import { openUploadSource, upload } from '../transfer/upload.ts'
 import { writeBytesToFile, writeBytesToStdout } from '../transfer/write-bytes.ts'
 import { refuseExisting, writeTextToStdout } from '../transfer/write-lines.ts'
+import { wordsOf } from '../verb-command.ts'
 
 // The routes of files, for the shell. Bytes are streamed in both directions.
 
 const fileIfMatchFlag = { ...ifMatchFlag, help: 'only if its updatedAt is this; *: only if the file exists' }
 
-export const filesPutCommand: CliCommand = {
-  name: 'files put',
+const putCommand: CliCommand = {
+  ...wordsOf('putFile'),
   positionals: ['BUCKET', '[NAME]', 'FILE'],
-  summary: summaryOf(putFileOperation),
   details: `Prints the file's record. NAME is the last part of FILE if it is not given. - as FILE is standard input, and
 needs a NAME. An existing file is replaced as a whole: without --visibility public the new one is private,
 also if the old one was public. The file that is there stays until all bytes have arrived.`,
@@ -66,7 +62,7 @@ const parseNameAndFile = ({ positionals }: Arguments): { name: string; file: str
   return { name: requireFileName(positionals.length < 3 ? basename(file) : positionals[1]!), file }
 }
 
-export const filesGetCommand: CliCommand = {
+const getCommand: CliCommand = {
   name: 'files get',
   positionals: ['BUCKET', 'NAME'],
   summary: 'get the bytes of a file',
@@ -97,10 +93,8 @@ which must not be a terminal unless --out - says so.`,
   },
 }
 
-export const filesListCommand: CliCommand = {
-  name: 'files list',
-  positionals: ['BUCKET'],
-  summary: summaryOf(queryFilesOperation),
+const listCommand: CliCommand = {
+  ...wordsOf('queryFiles'),
   details: `One file per line: when it was written, its size in bytes, its visibility, its name. --json prints the whole
 record of each. A public key lists the public files.`,
   flags: {
@@ -130,10 +124,8 @@ record of each. A public key lists the public files.`,
   },
 }
 
-export const filesUrlCommand: CliCommand = {
-  name: 'files url',
-  positionals: ['BUCKET', 'NAME'],
-  summary: summaryOf(getFileUrlOperation),
+const urlCommand: CliCommand = {
+  ...wordsOf('getFileUrl'),
   details: `Prints the URL. A public file has a permanent one; --expires gives a signed one also for it. Every other URL
 is signed, and ends with the API key that signed it. With --put the URL is for an upload of this one name:
 curl -T FILE URL. Only if the name is free, unless --replace is given.`,
@@ -204,10 +196,9 @@ const parseSize = (text: string): number => {
   throw new UsageError(`--size-max is "${text}"; it takes bytes, from 0 to ${fileBytesMax}`)
 }
 
-export const filesRmCommand: CliCommand = {
-  name: 'files rm',
+const rmCommand: CliCommand = {
+  ...wordsOf('deleteFile'),
   positionals: ['BUCKET', 'NAME...'],
-  summary: summaryOf(deleteFileOperation),
   details: `Prints {"name":…,"deleted":true} for each, or false if there was no such file; the exit code is 0 in both
 cases. Names are used literally: there are no wildcards.`,
   flags: { db: dbFlag, 'if-match': fileIfMatchFlag, ...remoteFlags },
@@ -225,3 +216,5 @@ cases. Names are used literally: there are no wildcards.`,
     return 0
   },
 }
+
+export const filesCommands: CliCommand[] = [putCommand, getCommand, listCommand, urlCommand, rmCommand]

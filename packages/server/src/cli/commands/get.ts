@@ -1,14 +1,13 @@
-import { getRecordOperation, recordNotFound } from '../../operations/records/get-record.ts'
-import { type CliCommand, summaryOf } from '../command.ts'
+import { recordNotFound } from '../../operations/records/get-record.ts'
+import type { CliCommand } from '../command.ts'
 import { dbFlag, requireName, requireRecordKey, tableFlag } from '../target/address.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
 import { queryKey } from '../transfer/pages.ts'
 import { writeTextToStdout } from '../transfer/write-lines.ts'
+import { wordsOf } from '../verb-command.ts'
 
 export const getCommand: CliCommand = {
-  name: 'get',
-  positionals: ['HASHKEY', '[RANGEKEY]'],
-  summary: summaryOf(getRecordOperation),
+  ...wordsOf('getRecord'),
   details: 'Prints the record, with its data exactly as it was sent.',
   flags: { db: dbFlag, table: tableFlag, ...remoteFlags },
   async run(args) {

@@ -4,19 +4,20 @@ import { pageRowsMax } from '../../core/limits.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
 import type { OperatorAccess } from '../../operations/access.ts'
-import { createApiKey, createApiKeyOperation } from '../../operations/api-keys/create-api-key.ts'
-import { listApiKeys, listApiKeysOperation } from '../../operations/api-keys/list-api-keys.ts'
+import { createApiKey } from '../../operations/api-keys/create-api-key.ts'
+import { listApiKeys } from '../../operations/api-keys/list-api-keys.ts'
 import { presentApiKey, presentNewApiKey } from '../../operations/api-keys/present-api-key.ts'
-import { revokeApiKey, revokeApiKeyOperation } from '../../operations/api-keys/revoke-api-key.ts'
+import { revokeApiKey } from '../../operations/api-keys/revoke-api-key.ts'
 import { openClock } from '../../process/clock.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { Organization } from '../../store/organizations.ts'
 import { type Arguments, type Flag, jsonFlag, orUsageError, UsageError } from '../arguments.ts'
-import { type CliCommand, summaryOf } from '../command.ts'
+import type { CliCommand } from '../command.ts'
 import { printJson, printLine, printTable, tableWidth } from '../print.ts'
 import { requireOrganization } from '../target/organization.ts'
 import { storeFlags, withStore } from '../target/store.ts'
+import { wordsOf } from '../verb-command.ts'
 
 const orgFlag: Flag = { type: 'string', value: 'NAME', help: 'the organization' }
 
@@ -36,9 +37,8 @@ const parseInstant = (text: string | undefined): number | undefined => {
   )
 }
 
-export const keysCreateCommand: CliCommand = {
-  name: 'keys create',
-  summary: summaryOf(createApiKeyOperation),
+const createCommand: CliCommand = {
+  ...wordsOf('createApiKey'),
   details: 'The key is printed only once: the store keeps its hash.',
   flags: {
     ...storeFlags,
@@ -72,9 +72,8 @@ export const keysCreateCommand: CliCommand = {
   },
 }
 
-export const keysListCommand: CliCommand = {
-  name: 'keys list',
-  summary: summaryOf(listApiKeysOperation),
+const listCommand: CliCommand = {
+  ...wordsOf('listApiKeys'),
   details: `The keys of one organization, newest first: the databases that a key may use, when it expires and when it was
 last used, in UTC. The time of the last use may be 30 seconds late.`,
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
@@ -126,10 +125,8 @@ const showDatabases = (databases: string[] | null): string => {
   return databases.slice(0, databasesShownMax).join(',') + (more > 0 ? `,+${more}` : '')
 }
 
-export const keysRevokeCommand: CliCommand = {
-  name: 'keys revoke',
-  positionals: ['ID'],
-  summary: summaryOf(revokeApiKeyOperation),
+const revokeCommand: CliCommand = {
+  ...wordsOf('revokeApiKey'),
   details: 'This is permanent. When the command ends, running servers reject the key too.',
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
   async run(args) {
@@ -150,3 +147,5 @@ export const keysRevokeCommand: CliCommand = {
     })
   },
 }
+
+export const keysCommands: CliCommand[] = [createCommand, listCommand, revokeCommand]

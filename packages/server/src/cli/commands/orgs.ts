@@ -29,7 +29,7 @@ import type { ExportedRows } from '../transfer/export-organization.ts'
 import { showCount } from '../transfer/progress.ts'
 import { writeDirectory } from '../transfer/write-directory.ts'
 
-export const orgsCreateCommand: CliCommand = {
+const createCommand: CliCommand = {
   name: 'orgs create',
   positionals: ['NAME'],
   summary: summaryOf(createOrganizationOperation),
@@ -62,7 +62,7 @@ const showTime = (ms: number): string => new Date(ms).toISOString()
 
 const parseOrganizationName = (args: Arguments): string => orUsageError(() => parseName(args.positionals[0], 'NAME'))
 
-export const orgsListCommand: CliCommand = {
+const listCommand: CliCommand = {
   name: 'orgs list',
   summary: summaryOf(listOrganizationsOperation),
   flags: { ...storeFlags, json: jsonFlag },
@@ -81,7 +81,7 @@ export const orgsListCommand: CliCommand = {
 const showStatus = (organization: Organization): string =>
   organization.deletedAtMs === null ? 'active' : `deleted, restorable until ${restorableUntil(organization)}`
 
-export const orgsDeleteCommand: CliCommand = {
+const deleteCommand: CliCommand = {
   name: 'orgs delete',
   positionals: ['NAME'],
   summary: summaryOf(deleteOrganizationOperation),
@@ -117,7 +117,7 @@ its name is free. cubby orgs export keeps a copy.`,
   },
 }
 
-export const orgsRestoreCommand: CliCommand = {
+const restoreCommand: CliCommand = {
   name: 'orgs restore',
   positionals: ['NAME'],
   summary: summaryOf(restoreOrganizationOperation),
@@ -141,7 +141,7 @@ deleted before stay deleted.`,
   },
 }
 
-export const orgsExportCommand: CliCommand = {
+const exportCommand: CliCommand = {
   name: 'orgs export',
   positionals: ['NAME'],
   summary: 'export everything of one organization into a directory',
@@ -176,3 +176,5 @@ const showRows = (rows: ExportedRows): string =>
     ...[showCount(rows.tables, 'table'), showCount(rows.records), showCount(rows.buckets, 'bucket')],
     ...[showCount(rows.files, 'file'), showCount(rows.tasks, 'task'), showCount(rows.runs, 'run')],
   ].join(', ')
+
+export const orgsCommands: CliCommand[] = [createCommand, listCommand, deleteCommand, restoreCommand, exportCommand]

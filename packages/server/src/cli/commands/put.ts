@@ -1,17 +1,15 @@
-import { putRecordOperation } from '../../operations/records/put-record.ts'
 import { openClock } from '../../process/clock.ts'
 import { UsageError } from '../arguments.ts'
-import { type CliCommand, summaryOf } from '../command.ts'
+import type { CliCommand } from '../command.ts'
 import { dbFlag, ifMatchFlag, requireName, requireRecordKey, tableFlag } from '../target/address.ts'
 import { checkObject, readStdin } from '../target/json-object.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
 import { ifAbsentFlag, parseConditions, parseTtlFlag, ttlFlag } from '../target/write-flags.ts'
 import { writeTextToStdout } from '../transfer/write-lines.ts'
+import { wordsOf } from '../verb-command.ts'
 
 export const putCommand: CliCommand = {
-  name: 'put',
-  positionals: ['HASHKEY', '[RANGEKEY]'],
-  summary: summaryOf(putRecordOperation),
+  ...wordsOf('putRecord'),
   details: `Prints the record. The data is a JSON object, from --data or from standard input. It is stored exactly as
 given.`,
   flags: {

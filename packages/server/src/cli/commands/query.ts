@@ -1,14 +1,14 @@
 import { selections } from '../../core/records/query.ts'
 import { slots } from '../../core/tables/indices.ts'
-import { queryRecordsOperation } from '../../operations/records/query-records.ts'
 import { type Arguments, UsageError } from '../arguments.ts'
-import { type CliCommand, summaryOf } from '../command.ts'
+import type { CliCommand } from '../command.ts'
 import { printLine, printNote } from '../print.ts'
 import { dbFlag, requireName, tableFlag } from '../target/address.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
 import { minifyJson } from '../transfer/ndjson.ts'
 import { type PageText, queryPage, queryPages } from '../transfer/pages.ts'
 import { writeToStdout } from '../transfer/write-lines.ts'
+import { wordsOf } from '../verb-command.ts'
 
 /** Flag, operator of the API, and the words for help. */
 const operators = [
@@ -21,8 +21,7 @@ const operators = [
 ] as const
 
 export const queryCommand: CliCommand = {
-  name: 'query',
-  summary: summaryOf(queryRecordsOperation),
+  ...wordsOf('queryRecords'),
   details: `Prints one record per line. --select keys leaves out their data; --select count prints how many there are.
 Without --index the query is by primary key: --hash is the hash key. --index t is by time of the last write,
 newest first; --index i1 to i5 are the declared indices. Keys are used literally. Values of a declared

@@ -1,44 +1,12 @@
 import { parseIndices, slots } from '../../core/tables/indices.ts'
-import { createTableOperation } from '../../operations/tables/create-table.ts'
-import { deleteTableOperation } from '../../operations/tables/delete-table.ts'
-import { describeTableOperation } from '../../operations/tables/describe-table.ts'
-import { listTablesOperation } from '../../operations/tables/list-tables.ts'
-import { restoreTableOperation } from '../../operations/tables/restore-table.ts'
 import { type Arguments, type Flag, orUsageError, UsageError } from '../arguments.ts'
-import { type CliCommand, summaryOf } from '../command.ts'
-import { checkName, dbFlag, requireName } from '../target/address.ts'
-import { deletedAtFlag, printAnswer, printListing, restoreBody } from '../target/lifecycle.ts'
-import { remoteFlags } from '../target/remote.ts'
-
-// The table routes of the HTTP API, for the shell. The server's answer is printed unchanged.
-
-const tablePath = (args: Arguments): string =>
-  `/v1/${requireName(args, 'db')}/${checkName(args.positionals[0]!, 'NAME')}`
+import type { CliCommand } from '../command.ts'
+import { describeCommand, dropCommand, listCommand, restoreCommand, verbCommand } from '../verb-command.ts'
 
 const slotFlag: Flag = {
   type: 'string',
   value: 'FIELDS',
   help: 'an index: its hash field, or its hash and range field: hash,range',
-}
-
-export const tableCreateCommand: CliCommand = {
-  name: 'table create',
-  positionals: ['NAME'],
-  summary: summaryOf(createTableOperation),
-  details: `Indices cannot be changed later. --i1 status,placedAt declares the index i1 with the hash field status and the
-range field placedAt; --indices takes the JSON of the HTTP API, for field names with a comma. If the table
-exists with the same indices, it is printed and not changed.`,
-  flags: {
-    db: dbFlag,
-    ...Object.fromEntries(slots.map((slot) => [slot, slotFlag])),
-    indices: { type: 'string', value: 'JSON', help: '{"i1":{"hashField":"status","rangeField":"placedAt"}}' },
-    ...remoteFlags,
-  },
-  async run(args) {
-    const path = tablePath(args)
-    const body = JSON.stringify({ indices: parseDeclared(args) })
-    return printAnswer(args, { method: 'POST', path, body, repeatable: true })
-  },
 }
 
 const parseDeclared = (args: Arguments) => {
@@ -62,44 +30,20 @@ const parseJsonFlag = (text: string): unknown => {
   }
 }
 
-export const tableListCommand: CliCommand = {
-  name: 'table list',
-  summary: summaryOf(listTablesOperation),
-  details: 'The tables of one database, one per line.',
-  flags: {
-    db: dbFlag,
-    deleted: { type: 'boolean', help: 'list the deleted tables that can still be restored' },
-    ...remoteFlags,
-  },
-  run: async (args) => printListing(args, `/v1/${requireName(args, 'db')}`, 'tables'),
-}
-
-export const tableDescribeCommand: CliCommand = {
-  name: 'table describe',
-  positionals: ['NAME'],
-  summary: summaryOf(describeTableOperation),
-  flags: { db: dbFlag, ...remoteFlags },
-  run: async (args) => printAnswer(args, { method: 'GET', path: tablePath(args), repeatable: true }),
-}
-
-export const tableDropCommand: CliCommand = {
-  name: 'table drop',
-  positionals: ['NAME'],
-  summary: summaryOf(deleteTableOperation),
-  details: 'Restore it, with all its records, with cubby table restore.',
-  flags: { db: dbFlag, ...remoteFlags },
-  run: async (args) => printAnswer(args, { method: 'DELETE', path: tablePath(args), repeatable: false }),
-}
-
-export const tableRestoreCommand: CliCommand = {
-  name: 'table restore',
-  positionals: ['NAME'],
-  summary: summaryOf(restoreTableOperation),
-  details: 'A table can be restored for 7 days after it was deleted.',
-  flags: { db: dbFlag, 'deleted-at': deletedAtFlag('table'), ...remoteFlags },
-  async run(args) {
-    const path = `${tablePath(args)}/restore`
-    const body = restoreBody(args, 'cubby table list --deleted')
-    return printAnswer(args, { method: 'POST', path, body, repeatable: false })
-  },
-}
+export const tableCommands: CliCommand[] = [
+  verbCommand('createTable', {
+    details: `Indices cannot be changed later. --i1 status,placedAt declares the index i1 with the hash field status and the
+range field placedAt; --indices takes the JSON of the HTTP API, for field names with a comma. If the table
+exists with the same indices, it is printed and not changed.`,
+    flags: {
+      ...Object.fromEntries(slots.map((slot) => [slot, slotFlag])),
+      indices: { type: 'string', value: 'JSON', help: '{"i1":{"hashField":"status","rangeField":"placedAt"}}' },
+    },
+    body: (args) => JSON.stringify({ indices: parseDeclared(args) }),
+    repeatable: true,
+  }),
+  listCommand('table'),
+  describeCommand('table'),
+  dropCommand('table', 'records'),
+  restoreCommand('table'),
+]

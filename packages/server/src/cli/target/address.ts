@@ -1,8 +1,9 @@
+import { runIdCharactersMax } from '../../core/limits.ts'
 import { parseName } from '../../core/names.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import { type Arguments, type Flag, givenAs, orUsageError, UsageError } from '../arguments.ts'
 
-// The database, the table and the record that a command names.
+// The database, the table, the record and the run that a command names.
 
 export const dbFlag: Flag = { type: 'string', value: 'NAME', help: 'the database' }
 export const tableFlag: Flag = { type: 'string', value: 'NAME', help: 'the table' }
@@ -20,6 +21,12 @@ export const optionalName = (args: Arguments, flag: 'db' | 'table'): string | un
 
 /** A name that breaks the rule is a mistake in the call, and must not become part of a path. */
 export const checkName = (name: string, what: string): string => orUsageError(() => parseName(name, what))
+
+/** A malformed id must not become part of a path. */
+export const requireRunId = (id: string, what: string): string => {
+  if (/^[A-Za-z0-9_-]+$/.test(id) && id.length <= runIdCharactersMax) return id
+  throw new UsageError(`${what} is "${id}"; it takes 1 to ${runIdCharactersMax} letters, digits, _ and -`)
+}
 
 export const ifMatchFlag: Flag = {
   type: 'string',

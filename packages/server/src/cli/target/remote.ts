@@ -1,5 +1,8 @@
 import { CubbyError, type ErrorCode } from '../../core/errors.ts'
 import { OperatorError } from '../../core/operator-error.ts'
+import { targetFor } from '../../http/targets.ts'
+import { findOperation, type RoutedOperationId } from '../../operations/catalogue.ts'
+import type { Method } from '../../operations/operation.ts'
 import { type Arguments, type Flag, givenAs, UsageError } from '../arguments.ts'
 
 export const defaultUrl = 'http://127.0.0.1:4600'
@@ -10,7 +13,7 @@ export const remoteFlags: Record<string, Flag> = {
 }
 
 export interface Call {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  method: Method
   /** Starts with `/v1`; each segment is a checked name. */
   path: string
   /** JSON text. */
@@ -18,6 +21,15 @@ export interface Call {
   headers?: Record<string, string>
   /** Whether it may be sent twice: true for reads, and for puts without concurrent writers. */
   repeatable: boolean
+}
+
+/** The request that calls an operation. Names in `input` have been checked. */
+export const requestOf = (
+  id: RoutedOperationId,
+  input: Readonly<Record<string, unknown>>,
+): Pick<Call, 'method' | 'path'> => {
+  const route = findOperation(id)!.route!
+  return { method: route.method, path: targetFor(route, input) }
 }
 
 /** A request or an answer whose body is the bytes of a file. They are never in memory as a whole. */

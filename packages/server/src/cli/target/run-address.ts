@@ -1,23 +1,17 @@
-import { runDelaySecondsMax, runIdCharactersMax } from '../../core/limits.ts'
+import { runDelaySecondsMax } from '../../core/limits.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
+import type { TaskAddress } from '../../operations/access.ts'
 import { type Arguments, type Flag, parseCount, UsageError } from '../arguments.ts'
-import { checkName, requireName } from './address.ts'
+import { checkName, requireName, requireRunId } from './address.ts'
 import { checkObject, objectText, readStdin } from './json-object.ts'
 
-// The task and the run that a command names, and a run to add.
+// The task that a command names, and a run to add.
 
 /** From the argument TASK. */
-export const taskPath = (args: Arguments): string =>
-  `/v1/${requireName(args, 'db')}/_tasks/${checkName(args.positionals[0]!, 'TASK')}`
-
-/** A malformed id must not become part of a path. */
-export const requireRunId = (id: string, what: string): string => {
-  if (/^[A-Za-z0-9_-]+$/.test(id) && id.length <= runIdCharactersMax) return id
-  throw new UsageError(`${what} is "${id}"; it takes 1 to ${runIdCharactersMax} letters, digits, _ and -`)
-}
-
-/** `id` has been checked. */
-export const runPath = (args: Arguments, id: string): string => `${taskPath(args)}/runs/${id}`
+export const taskAddress = (args: Arguments): TaskAddress => ({
+  db: requireName(args, 'db'),
+  task: checkName(args.positionals[0]!, 'TASK'),
+})
 
 export const newRunFlags: Record<string, Flag> = {
   payload: { type: 'string', value: 'JSON', help: 'a JSON object; - is standard input ({})' },

@@ -1,9 +1,8 @@
 import { pageRowsMax } from '../../core/limits.ts'
 import { printLine } from '../print.ts'
 import type { Remote } from '../target/remote.ts'
-import { minifyJson } from './ndjson.ts'
 import { queryPages } from './pages.ts'
-import { writeToStdout } from './write-lines.ts'
+import { printObjects } from './write-lines.ts'
 
 export interface FileListing {
   db: string
@@ -27,11 +26,8 @@ async function* pagesOf(remote: Remote, listing: FileListing): AsyncIterable<str
   }
 }
 
-export const printFilesAsJson = async (remote: Remote, listing: FileListing): Promise<void> => {
-  const out = writeToStdout()
-  for await (const items of pagesOf(remote, listing)) for (const item of items) await out.write(`${minifyJson(item)}\n`)
-  await out.end()
-}
+export const printFilesAsJson = (remote: Remote, listing: FileListing): Promise<void> =>
+  printObjects(pagesOf(remote, listing))
 
 /** To the second, and without a space, so that columns can be split. */
 export const showTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 'YYYY-MM-DDTHH:mm:ss'.length)}Z`

@@ -1,6 +1,8 @@
+import { pageRowsMax } from '../../core/limits.ts'
 import type { RecordKey } from '../../core/records/record-key.ts'
 import { valueSpan, walkArray, walkObject } from '../../core/text/json-span.ts'
-import type { Remote } from '../target/remote.ts'
+import type { RoutedOperationId } from '../../operations/catalogue.ts'
+import { type Remote, requestOf } from '../target/remote.ts'
 
 /** A page of a list, split but not parsed: the text of its records stays as it is. */
 export interface PageText {
@@ -11,7 +13,7 @@ export interface PageText {
   cursor: string | null
 }
 
-/** `list` is the member with the items. */
+/** `list`: the member with the items. */
 export const splitPage = (text: string, list = 'items'): PageText => {
   const items: string[] = []
   let count = 0
@@ -30,6 +32,22 @@ export const splitPage = (text: string, list = 'items'): PageText => {
     return end
   })
   return { text, items, count, cursor }
+}
+
+/** The entries of a listing as JSON texts, page by page. `list`: the member with the entries. */
+export async function* listPages(
+  remote: Remote,
+  id: RoutedOperationId,
+  list: string,
+  input: Readonly<Record<string, unknown>>,
+): AsyncIterable<string[]> {
+  for (let after: string | undefined; ; ) {
+    const call = requestOf(id, { ...input, limit: pageRowsMax, cursor: after })
+    const { items, cursor } = splitPage(await remote.request({ ...call, repeatable: true }), list)
+    yield items
+    if (cursor === null) return
+    after = cursor
+  }
 }
 
 /** `query` holds the members of the body as JSON texts; a `cursor` among them starts after an earlier page. */

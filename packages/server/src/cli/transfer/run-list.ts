@@ -3,9 +3,8 @@ import type { RunStatus } from '../../core/tasks/run.ts'
 import { printLine, printNote, printTable } from '../print.ts'
 import type { Remote } from '../target/remote.ts'
 import { showTime } from './file-list.ts'
-import { minifyJson } from './ndjson.ts'
 import { queryPages } from './pages.ts'
-import { writeToStdout } from './write-lines.ts'
+import { printObjects } from './write-lines.ts'
 
 export interface RunListing {
   db: string
@@ -49,11 +48,8 @@ async function* runTexts(remote: Remote, listing: RunListing): AsyncIterable<str
   }
 }
 
-export const printRunsAsJson = async (remote: Remote, listing: RunListing): Promise<void> => {
-  const out = writeToStdout()
-  for await (const runs of runTexts(remote, listing)) for (const run of runs) await out.write(`${minifyJson(run)}\n`)
-  await out.end()
-}
+export const printRunsAsJson = (remote: Remote, listing: RunListing): Promise<void> =>
+  printObjects(runTexts(remote, listing))
 
 const header = ['STATUS', 'ATTEMPT', 'RUN AT', 'UPDATED', 'ID', 'KEY', 'ERROR']
 

@@ -1,7 +1,8 @@
 import { CubbyError } from '../../core/errors.ts'
+import type { TaskAddress } from '../../operations/access.ts'
 import { ifMatchHeader } from '../target/address.ts'
 import { objectText } from '../target/json-object.ts'
-import type { Remote } from '../target/remote.ts'
+import { type Remote, requestOf } from '../target/remote.ts'
 import { memberTexts } from './pages.ts'
 
 // Members of the answer that are not declared. All others are sent back: a member that only a newer server knows must not be
@@ -29,15 +30,15 @@ const triesMax = 5
  * Pauses or resumes a task, and keeps the rest of its declaration as it is at that moment. Returns the text of the task. It
  * may be repeated after an unknown outcome: then the condition fails, and the task is as wanted.
  */
-export const setPaused = async (remote: Remote, path: string, paused: boolean): Promise<string> => {
+export const setPaused = async (remote: Remote, address: TaskAddress, paused: boolean): Promise<string> => {
   for (let tries = 1; ; tries++) {
-    const text = await remote.request({ method: 'GET', path, repeatable: true })
+    const text = await remote.request({ ...requestOf('describeTask', address), repeatable: true })
     const task = memberTexts(text)
     if (task.get('paused') === String(paused)) return text
     const body = objectText({ ...declaredMembers(task), paused: String(paused) })
     const headers = ifMatchHeader(task.get('updatedAt')!)
     try {
-      return await remote.request({ method: 'PUT', path, body, headers, repeatable: true })
+      return await remote.request({ ...requestOf('declareTask', address), body, headers, repeatable: true })
     } catch (error) {
       // Someone has declared it since it was read.
       const isChanged = error instanceof CubbyError && error.code === 'precondition_failed'

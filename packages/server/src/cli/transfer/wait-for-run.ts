@@ -1,8 +1,9 @@
 import { waitSecondsMax } from '../../core/limits.ts'
 import { isFinished, type RunStatus } from '../../core/tasks/run.ts'
+import type { TaskAddress } from '../../operations/access.ts'
 import { printNote } from '../print.ts'
-import type { Remote } from '../target/remote.ts'
-import { printObject } from './print-object.ts'
+import { type Remote, requestOf } from '../target/remote.ts'
+import { printObject } from './write-lines.ts'
 
 interface ShownRun {
   id: string
@@ -14,13 +15,13 @@ interface ShownRun {
 const lookEveryMs = 1_000
 
 /** Waits until the run is finished, and prints it. The exit code says whether it has succeeded. */
-export const waitForRun = async (remote: Remote, path: string, first: string): Promise<number> => {
+export const waitForRun = async (remote: Remote, address: TaskAddress, first: string): Promise<number> => {
   let text = first
   let run: ShownRun = JSON.parse(text)
   while (!isFinished(run)) {
     const askedAtMs = performance.now()
-    const waiting = `${path}?waitSeconds=${waitSecondsMax}`
-    text = await remote.request({ method: 'GET', path: waiting, repeatable: true })
+    const call = requestOf('getRun', { ...address, run: run.id, waitSeconds: waitSecondsMax })
+    text = await remote.request({ ...call, repeatable: true })
     run = JSON.parse(text)
     const restMs = lookEveryMs - (performance.now() - askedAtMs)
     if (!isFinished(run) && restMs > 0) await Bun.sleep(restMs)

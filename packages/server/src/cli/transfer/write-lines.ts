@@ -8,6 +8,7 @@ import { printableJson } from '../../core/text/printable.ts'
 import { openNew } from '../../files/open-new.ts'
 import { moveIntoPlace } from '../../files/sync.ts'
 import { outputClosed } from '../print.ts'
+import { minifyJson } from './ndjson.ts'
 
 export interface LineWriter {
   /** Resolves when there is room for more. Each text ends in a line feed. */
@@ -61,6 +62,16 @@ export const putToStdout = (bytes: Uint8Array): Promise<void> => put(bytes)
 export const writeTextToStdout = async (text: string): Promise<void> => {
   const out = writeToStdout()
   await out.write(`${text}\n`)
+  await out.end()
+}
+
+/** A task or a run in one line. Its payload is as it was sent, and may have line breaks between its members. */
+export const printObject = (text: string): Promise<void> => writeTextToStdout(minifyJson(text))
+
+/** Objects as JSON texts, each in one line. */
+export const printObjects = async (pages: AsyncIterable<string[]>): Promise<void> => {
+  const out = writeToStdout()
+  for await (const texts of pages) for (const text of texts) await out.write(`${minifyJson(text)}\n`)
   await out.end()
 }
 
