@@ -43,12 +43,12 @@ export interface McpRequest extends Omit<ToolCall, 'text' | 'built'> {
 }
 
 /** `text` is JSON; null: no body. */
-export interface McpAnswer {
+interface McpAnswer {
   readonly status: number
   readonly text: string | null
 }
 
-export interface McpOptions {
+interface McpOptions {
   readPage: ReadPage
   log: Log
   /** A call of an operation that no tool does, in the words of HTTP. */

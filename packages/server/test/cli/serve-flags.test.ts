@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { parseArguments, UsageError } from '../../src/cli/arguments.ts'
-import { parsePublicUrl } from '../../src/cli/public-url.ts'
+import { parsePublicUrl } from '../../src/cli/serve-flags.ts'
 import { sameStoreFlags, storeFlags } from '../../src/cli/target/store.ts'
 import { runCubby } from '../harness.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import { parseArguments, UsageError } from '../../src/cli/arguments.ts'
-import { metricsFlag, parseMetricsAddress } from '../../src/cli/metrics-address.ts'
+import { metricsFlag, parseMetricsAddress } from '../../src/cli/serve-flags.ts'
 import { metricsConnectionsMax } from '../../src/core/limits.ts'
 import { listenForScrapes } from '../../src/metrics/listener.ts'
 import {

@@ -7,12 +7,17 @@ import { testVariable } from '../../process/test-environment.ts'
 import { isWorker } from '../../process/worker.ts'
 import { type Allow, allowNothing, parseAllow } from '../../push/allow.ts'
 import type { EngineFlag } from '../../store/settings.ts'
-import { allowedOriginsFlag, parseAllowedOrigins } from '../allowed-origins.ts'
 import { type Arguments, type Flag, parseCount, parseDurationFlag, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
-import { metricsFlag, parseMetricsAddress } from '../metrics-address.ts'
 import { printLine, tellOutputFailure } from '../print.ts'
-import { parsePublicUrl, publicUrlFlag } from '../public-url.ts'
+import {
+  allowedOriginsFlag,
+  metricsFlag,
+  parseAllowedOrigins,
+  parseMetricsAddress,
+  parsePublicUrl,
+  publicUrlFlag,
+} from '../serve-flags.ts'
 import { filesFlag, placeOf } from '../target/place.ts'
 import { sameStoreFlags, storeFlags, storeLocation } from '../target/store.ts'
 

@@ -1,21 +1,32 @@
-import { runStatuses } from '../../core/tasks/run.ts'
+import { CubbyError } from '../../core/errors.ts'
+import { waitSecondsMax } from '../../core/limits.ts'
+import { isFinished, type RunStatus, runStatuses } from '../../core/tasks/run.ts'
+import type { TaskAddress } from '../../operations/access.ts'
 import { type Flag, jsonFlag, parseCount, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printNote } from '../print.ts'
 import { dbFlag, ifMatchFlag, requireRunId } from '../target/address.ts'
-import { declarationFlags, parseDeclared } from '../target/declaration.ts'
-import { namingFlag } from '../target/naming-flag.ts'
-import { openRemote, remoteFlags, requestOf } from '../target/remote.ts'
-import { newRunFlags, parseNewRun, taskAddress } from '../target/run-address.ts'
+import { openRemote, type Remote, remoteFlags, requestOf } from '../target/remote.ts'
+import { declarationFlags, newRunFlags, parseDeclared, parseNewRun, taskAddress } from '../target/task-flags.ts'
 import { ifAbsentFlag, parseConditions } from '../target/write-flags.ts'
 import { printRunCount, printRuns, printRunsAsJson, type RunListing } from '../transfer/run-list.ts'
 import { setPaused } from '../transfer/set-paused.ts'
 import { printTasks } from '../transfer/task-list.ts'
-import { waitForRun } from '../transfer/wait-for-run.ts'
 import { printObject, printObjects } from '../transfer/write-lines.ts'
 import { describeCommand, dropCommand, listCommand, restoreCommand, verbCommand, wordsOf } from '../verb-command.ts'
 
 // The routes of tasks and of their runs, for the shell. Workers and receivers of pushes are programs: see the client.
+
+/** `--url` and `--key` are those of the server: the members of these names have other flags. */
+const namingFlag = async <T>(member: 'url' | 'key', flag: string, answer: Promise<T>): Promise<T> => {
+  try {
+    return await answer
+  } catch (error) {
+    if (!(error instanceof CubbyError) || error.field !== member) throw error
+    const { code, message, field, hint } = error
+    throw new CubbyError(code, message.replace(new RegExp(`^${member}\\b`), flag), { field, hint })
+  }
+}
 
 const declareCommand: CliCommand = {
   ...wordsOf('declareTask'),
@@ -52,6 +63,34 @@ const pauseCommand = (name: string, paused: boolean, summary: string, details: s
     return 0
   },
 })
+
+interface ShownRun {
+  id: string
+  status: RunStatus
+  error: { code: string; message: string } | null
+}
+
+/** Also a server that answers at once, because it stops, is not asked more often. */
+const lookEveryMs = 1_000
+
+/** Waits until the run is finished, and prints it. The exit code says whether it has succeeded. */
+const waitForRun = async (remote: Remote, address: TaskAddress, first: string): Promise<number> => {
+  let text = first
+  let run: ShownRun = JSON.parse(text)
+  while (!isFinished(run)) {
+    const askedAtMs = performance.now()
+    const call = requestOf('getRun', { ...address, run: run.id, waitSeconds: waitSecondsMax })
+    text = await remote.request({ ...call, repeatable: true })
+    run = JSON.parse(text)
+    const restMs = lookEveryMs - (performance.now() - askedAtMs)
+    if (!isFinished(run) && restMs > 0) await Bun.sleep(restMs)
+  }
+  await printObject(text)
+  if (run.status === 'succeeded') return 0
+  const reason = run.error === null ? '' : `: ${run.error.code}: ${run.error.message}`
+  printNote(`cubby: the run ${run.id} ${run.status === 'failed' ? 'has failed' : 'was cancelled'}${reason}`)
+  return 1
+}
 
 const waitFlag: Flag = { type: 'boolean', help: 'wait until the run is finished; exit 1 unless it has succeeded' }
 

@@ -12,7 +12,7 @@ const bytesInFlightMax = 32 * 1024 * 1024
 /** More than the longest wait of a tool. */
 const answerMsMax = 90_000
 
-export interface BridgeOptions {
+interface BridgeOptions {
   remote: Remote
   /** Of the endpoint, with its parameters. */
   path: string

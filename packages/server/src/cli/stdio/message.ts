@@ -79,7 +79,7 @@ const isPlain = (value: string): boolean => /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-
 const isMarked = (value: string): boolean => value.startsWith('=?base64?') && value.endsWith('?=')
 
 /** As a header carries it: in Base64 if it must be. */
-export const encodeHeader = (value: string): string =>
+const encodeHeader = (value: string): string =>
   isPlain(value) && !isMarked(value) ? value : `=?base64?${Buffer.from(value).toString('base64')}?=`
 
 const named: ReadonlySet<string> = new Set(['tools/call', 'resources/read', 'prompts/get'])

@@ -23,7 +23,7 @@ export const propertyFlags: Record<string, Flag> = {
   metadata: { type: 'string', value: 'JSON', help: 'a JSON object of at most 2048 bytes, returned with the file' },
 }
 
-export interface Properties {
+interface Properties {
   type: string | undefined
   visibility: string | undefined
   /** JSON text. */

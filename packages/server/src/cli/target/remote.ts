@@ -12,7 +12,7 @@ export const remoteFlags: Record<string, Flag> = {
   key: { type: 'string', value: 'APIKEY', help: 'an API key; prefer CUBBY_KEY: other users can see flags' },
 }
 
-export interface Call {
+interface Call {
   method: Method
   /** Starts with `/v1`; each segment is a checked name. */
   path: string
@@ -33,7 +33,7 @@ export const requestOf = (
 }
 
 /** A request or an answer whose body is the bytes of a file. They are never in memory as a whole. */
-export interface BytesCall {
+interface BytesCall {
   method: 'GET' | 'PUT'
   path: string
   headers: Record<string, string>
@@ -47,7 +47,7 @@ export interface BytesCall {
 }
 
 /** A message to pass on. Whatever the status, the answer is for the caller to read. */
-export interface TextCall {
+interface TextCall {
   path: string
   headers: Record<string, string>
   /** JSON text. */

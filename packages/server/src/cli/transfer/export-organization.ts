@@ -25,7 +25,7 @@ import { type LineWriter, writeToFile } from './write-lines.ts'
 //   DB/_tasks/TASK/task.json, runs.ndjson
 // No name can be in the way of another: names of databases and tables do not begin with an underscore and have no dot.
 
-export interface OrganizationExport {
+interface OrganizationExport {
   dump: Dump
   organization: DumpedOrganization
   /** It exists and is empty. */

@@ -22,7 +22,7 @@ export interface SourceTable {
   records(): AsyncIterable<RecordTexts[]>
 }
 
-export type LeftOut = Exclude<TableKind, 'table'>
+type LeftOut = Exclude<TableKind, 'table'>
 
 export interface ExportSource {
   /** The active tables of a database, by name. */

@@ -9,7 +9,7 @@ import type { Table } from '../../store/tables.ts'
 import type { Dump } from '../../store/transfer.ts'
 import { cannotWrite } from './write-lines.ts'
 
-export interface FileToWrite extends Pick<FileContent, 'blob' | 'size' | 'sha256' | 'contentType'> {
+interface FileToWrite extends Pick<FileContent, 'blob' | 'size' | 'sha256' | 'contentType'> {
   bucket: Table
   name: string
 }

@@ -4,7 +4,7 @@ import type { Remote } from '../target/remote.ts'
 import { queryPages } from './pages.ts'
 import { printObjects } from './write-lines.ts'
 
-export interface FileListing {
+interface FileListing {
   db: string
   bucket: string
   prefix: string | undefined

@@ -13,7 +13,7 @@ export const formatFlags: Record<string, Flag> = {
   delimiter: { type: 'string', value: 'CHAR', help: 'CSV: what separates the cells, a character or "tab" (,)' },
 }
 
-export interface ImportFormat {
+interface ImportFormat {
   /** undefined: the lines of an export. */
   foreign: KeyFields | undefined
   csv: CsvFormat | undefined

@@ -8,7 +8,7 @@ import type { ImportRecord, ImportTable, ImportTarget } from './import-target.ts
 import { type Line, parseLine } from './ndjson.ts'
 import type { ReadLine } from './read-lines.ts'
 
-export interface ImportOptions {
+interface ImportOptions {
   /** Outranks the names in the lines. */
   db: string | undefined
   table: string | undefined

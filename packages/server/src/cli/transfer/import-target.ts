@@ -27,7 +27,7 @@ export interface ImportRecord extends RecordToPut {
   updatedAtMs: number | undefined
 }
 
-export interface WriteReport {
+interface WriteReport {
   /** How many were there already, with the same content. */
   unchanged: number
   refused: { line: number; error: CubbyError }[]

@@ -4,7 +4,7 @@ import type { Remote } from '../target/remote.ts'
 import { IdleLimit } from './idle-limit.ts'
 
 /** The bytes of a file to upload. */
-export interface UploadSource {
+interface UploadSource {
   /** undefined if it is not known: of a pipe, for example. */
   size: number | undefined
   /** Whether the bytes can be read a second time. */
@@ -38,7 +38,7 @@ async function* readFile(file: string, isDevice: boolean): AsyncIterable<Uint8Ar
   }
 }
 
-export interface Upload {
+interface Upload {
   path: string
   headers: Record<string, string>
   source: UploadSource

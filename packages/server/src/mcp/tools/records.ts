@@ -1,16 +1,24 @@
 import { andThen } from '../../core/awaitable.ts'
+import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
-import { bodyBytesMax, toolAnswerBytesMax, toolRecordsMax, toolRowsDefault, toolRowsMax } from '../../core/limits.ts'
+import {
+  bodyBytesMax,
+  toolAnswerBytesMax,
+  toolFieldsMax,
+  toolRecordsMax,
+  toolRowsDefault,
+  toolRowsMax,
+} from '../../core/limits.ts'
 import { parseLimit } from '../../core/members.ts'
 import { parseQuery } from '../../core/records/query.ts'
 import { headJson, recordJson } from '../../core/records/record-json.ts'
 import type { RecordKey } from '../../core/records/record-key.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
+import { valueSpan, walkObject } from '../../core/text/json-span.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { parseAddress } from '../../operations/access.ts'
 import { findRecords, parseBuiltFind, parseFind } from '../../operations/records/find-records.ts'
 import { type QueryRecordsInput, queryRecords } from '../../operations/records/query-records.ts'
-import { parseFields, pickFields } from './fields.ts'
 import { fittingRecord, itemsBytesMax, keysBytesAtMost, keysJson, refuseLongKeys, takeFitting } from './fitting.ts'
 import {
   anyObject,
@@ -132,6 +140,32 @@ const readPage = async (
     isCut = true
     query = { ...query, limit: items.length }
   }
+}
+
+const exampleOf = (value: unknown): string =>
+  JSON.stringify(typeof value === 'string' && value.length <= 80 ? [value.toWellFormed()] : ['status', 'total'])
+
+/** `fields` of a query: names of members of `data`; undefined for all of it. */
+const parseFields = (value: unknown): readonly string[] | undefined => {
+  if (value === undefined) return undefined
+  const isList = Array.isArray(value) && value.length > 0 && value.length <= toolFieldsMax
+  if (isList && value.every((name) => typeof name === 'string')) return value
+  throw new CubbyError(
+    'invalid_request',
+    `fields is ${Array.isArray(value) ? `a list of ${value.length}` : describeValue(value)}; it takes 1 to ${toolFieldsMax} names of members of data.`,
+    { field: 'fields', hint: `Write it as ${exampleOf(value)}, or leave it out for all of data.` },
+  )
+}
+
+/** `data` with only these members, as they were stored, in their order. */
+const pickFields = (data: string, names: readonly string[]): string => {
+  const parts: string[] = []
+  walkObject(data, 0, undefined, (name, start) => {
+    const { start: from, end } = valueSpan(data, start)
+    if (names.includes(name)) parts.push(`${JSON.stringify(name)}:${data.slice(from, end)}`)
+    return end
+  })
+  return `{${parts.join(',')}}`
 }
 
 export const queryRecordsTool: Tool = {
