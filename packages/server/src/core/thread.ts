@@ -24,6 +24,7 @@ export class Thread<To extends object, From extends object> {
   readonly #events: ThreadEvents<Exclude<From, FromThread>>
   #opening: { resolve(): void; reject(error: Error): void } | undefined
   #ended: (() => void) | undefined
+  #ending: Promise<void> | undefined
   #isOver = false
 
   /** `script`: its URL. */
@@ -49,10 +50,10 @@ export class Thread<To extends object, From extends object> {
 
   /**
    * Asks the thread to close what it has open, then ends it; one that does not answer in time is ended anyway.
-   * `message` tells it more.
+   * `message` tells it more. Only the first call asks; a later one waits for the same end.
    */
   end(message: object = {}): Promise<void> {
-    return new Promise((resolve) => {
+    this.#ending ??= new Promise((resolve) => {
       if (this.#isOver) return resolve()
       const timer = setTimeout(() => this.terminate(), endMsMax)
       this.#ended = () => {
@@ -61,6 +62,7 @@ export class Thread<To extends object, From extends object> {
       }
       this.#worker.postMessage({ close: true, ...message })
     })
+    return this.#ending
   }
 
   terminate(): void {

@@ -50,6 +50,14 @@ describe('a thread', () => {
     expect(losses()).toBe(0)
   })
 
+  test('that is ended twice at once ends for both', async () => {
+    const { thread, losses } = start()
+    await thread.open({ open: 'yes' })
+    const ends = Promise.all([thread.end(), thread.end()]).then(() => 'ended')
+    expect(await Promise.race([ends, Bun.sleep(5_000).then(() => 'waits')])).toBe('ended')
+    expect(losses()).toBe(0)
+  }, 10_000)
+
   test('that does not answer is ended after a while', async () => {
     const { thread, losses } = start()
     await thread.open({ open: 'yes' })

@@ -35,7 +35,8 @@ const nextLocalMs = (pattern: CronPattern, fromMs: number): number | null => {
   for (;;) {
     const local = new Date(localMs)
     const [year, month, day] = [local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate()]
-    if (year > lastYear) return null
+    // NaN: behind the last date that there is.
+    if (!(year <= lastYear)) return null
     if (pattern.months.has(month + 1)) {
       const minute = isDay(pattern, local) ? nextMinute(pattern, local) : undefined
       if (minute !== undefined) return Date.UTC(year, month, day) + minute * minuteMs

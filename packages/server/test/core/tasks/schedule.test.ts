@@ -287,3 +287,9 @@ describe('after a schedule was served', () => {
     expect(nextAfterServed(schedule, null, now)).toBe(now + 600_000)
   })
 })
+
+test('the search ends where dates end', () => {
+  const lastYears = 8.64e15 - 10 * 365 * dayMs
+  expect(nextScheduledMs(cron('0 0 31 2 *'), lastYears)).toBeNull()
+  expect(nextScheduledMs(cron('*/5 0 31 2 */7'), lastYears)).toBeNull()
+})
