@@ -19,7 +19,7 @@ import { printObject } from './transfer/write-lines.ts'
 export const wordsOf = (id: RoutedOperationId): Pick<CliCommand, 'name' | 'summary'> & { positionals: string[] } => {
   const operation = findOperation(id)!
   const words = operation.command!.split(/ \[?--/)[0]!.split(' ')
-  const isFixed = (word: string): boolean => /^[a-z]+$/.test(word)
+  const isFixed = (word: string): boolean => /^[a-z-]+$/.test(word)
   const shown = (word: string): string => (word === `{${words[0]}}` ? 'NAME' : word.replace(/[{}]/g, '').toUpperCase())
   return {
     name: words.filter(isFixed).join(' '),
