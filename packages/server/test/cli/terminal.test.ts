@@ -188,7 +188,7 @@ test('nothing is printed past the functions that escape', () => {
     'cli/transfer/write-lines.ts',
     'engines/sqlite/engine.ts',
     'openapi/page/render.ts',
-    'openapi/samples/typescript.ts',
+    'openapi/samples/sample.ts',
     'process/logger.ts',
   ])
 })
