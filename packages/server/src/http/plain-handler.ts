@@ -17,13 +17,17 @@ const addressIn = (exchange: Exchange, names: readonly string[]): Record<string,
 }
 
 /** The condition of the request, where the operation has one. Elsewhere it is rejected, never ignored. */
-const conditionIn = ({ headers }: Request, { condition, version }: AnyOperation, { method }: Route): object => {
+const conditionIn = (
+  { headers }: Request,
+  { condition, version }: AnyOperation,
+  { method }: Route,
+): object | undefined => {
   if (condition !== undefined) {
     return { condition: parseWriteCondition(headers, method as Parameters<typeof parseWriteCondition>[1]) }
   }
   if (version === undefined) refuseConditions(headers)
   else refuseIfMatchOnRead(headers)
-  return {}
+  return undefined
 }
 
 /** Operations whose body is checked after the query string and the headers. */
@@ -35,32 +39,34 @@ const checkedLast: ReadonlySet<string> = new Set(['createApiKey'])
  */
 export const plainHandler = (operation: AnyOperation): ((exchange: Exchange) => Promise<Response>) => {
   const route = operation.route!
+  const { method, body, query = [] } = route
   const names = pathNames(route.path)
+  const bytesMax = body?.bytesMax ?? plainBodyBytesMax
+  const isOptional = body?.required !== true
+  const isCheckedLast = checkedLast.has(operation.id)
 
-  const readInput = async (exchange: Exchange): Promise<object> => {
-    const address = addressIn(exchange, names)
-    const { request } = exchange
-    if (route.body !== undefined) {
-      const text = await exchange.readBody(route.body.bytesMax ?? plainBodyBytesMax)
-      const body = readJson(operation, text, route.body.required !== true)
-      if (checkedLast.has(operation.id)) refuseExtras(exchange)
-      const rest = readRest(operation, body, exchange.nowMs)
-      parseParameters(request.url, [])
-      return { ...address, ...rest, ...conditionIn(request, operation, route) }
-    }
-    if (route.method === 'DELETE') refuseBody(request.headers)
+  const readParameters = ({ request, nowMs }: Exchange): object => {
+    if (method === 'DELETE') refuseBody(request.headers)
     const members: Members = {}
-    for (const [name, text] of Object.entries(parseParameters(request.url, route.query ?? []))) {
-      members[name] = jsonValue(name, text!)
-    }
+    const parameters = parseParameters(request.url, query)
+    for (const name in parameters) members[name] = jsonValue(name, parameters[name]!)
     const condition = conditionIn(request, operation, route)
-    return { ...address, ...readRest(operation, { members, text: '' }, exchange.nowMs), ...condition }
+    return Object.assign(readRest(operation, { members, text: '' }, nowMs), condition)
+  }
+
+  const readText = (exchange: Exchange, text: string): object => {
+    const json = readJson(operation, text, isOptional)
+    if (isCheckedLast) refuseExtras(exchange)
+    const rest = readRest(operation, json, exchange.nowMs)
+    parseParameters(exchange.request.url, [])
+    return Object.assign(rest, conditionIn(exchange.request, operation, route))
   }
 
   return async (exchange) => {
-    const input = await readInput(exchange)
-    const output = await operation.run(exchange.access, input, exchange.nowMs)
-    const text = operation.present(output, exchange.nowMs, exchange.baseUrl)
+    const address = addressIn(exchange, names)
+    const rest = body === undefined ? readParameters(exchange) : readText(exchange, await exchange.readBody(bytesMax))
+    const output = await operation.run(exchange.access, Object.assign(address, rest), exchange.nowMs)
+    const text = operation.present(output, exchange.nowMs, exchange)
     const status = (output as { created?: boolean } | undefined)?.created === true ? 201 : 200
     return operation.version === undefined
       ? respondLongText(exchange, text, status)

@@ -120,8 +120,8 @@ export interface Operation<Id extends string, Input, Output> extends InputRules 
   /** Parses the JSON text of the whole input. Text, because the `data` of a record is stored exactly as it was sent. */
   parse(text: string, nowMs: number): Input
   run(access: Access, input: Input, nowMs: number): Awaitable<Output>
-  /** The output as JSON text. `baseUrl`: the address at which the caller reached the server, without a slash at its end. */
-  present(output: Output, nowMs: number, baseUrl?: string): string
+  /** The output as JSON text. `baseUrl`: the address at which the caller reached the server, made when it is asked for. */
+  present(output: Output, nowMs: number, caller?: { readonly baseUrl: string }): string
   describe(): Description
 }
 

@@ -69,7 +69,7 @@ export const changeFileOperation = defineOperation({
   version: ({ updatedAtMs }) => updatedAtMs,
   read: ({ members, text }, nowMs) => ({ changes: parseChanges(text, members, nowMs) }),
   run: changeFile,
-  present: (file, _, baseUrl) => presentFile(file, baseUrl),
+  present: (file, _, caller) => presentFile(file, caller?.baseUrl),
   describe: () => ({
     title: 'Change a file',
     description:

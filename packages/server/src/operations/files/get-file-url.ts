@@ -71,7 +71,7 @@ export const getFileUrlOperation = defineOperation({
     return { name: parseFileName(members.name), ...options }
   },
   run: getFileUrl,
-  present: (url, _, baseUrl) => fileUrlJson(url, baseUrl),
+  present: (url, _, caller) => fileUrlJson(url, caller?.baseUrl),
   describe: () => ({
     title: 'Get a URL of a file',
     description:
