@@ -312,8 +312,10 @@ test.each([
         if (status === 500) refusals++
         claimed.push(...((body.runs ?? []) as Json[]).map(({ id }) => id))
       }
-      // SQLite ends the transaction that meets a row whose head is damaged; the next one passes it over.
-      expect({ claimed, refusals }).toEqual({ claimed: ['r1', 'r3'], refusals: offset < 0 ? 1 : 0 })
+      // SQLite ends the transaction that meets a row whose head is damaged; the next one passes it over. The scheduler looks at
+      // due runs too: if its transaction meets the row first, no claim is refused.
+      expect(claimed).toEqual(['r1', 'r3'])
+      expect(refusals).toBeLessThanOrEqual(offset < 0 ? 1 : 0)
       expect((await server.cubby('verify')).exitCode).toBe(1)
     } finally {
       await server.stop()
