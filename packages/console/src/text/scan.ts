@@ -54,10 +54,15 @@ export interface Member extends Span {
   name: string
 }
 
-/** The string whose source stands at this place, quotes included. */
+/** The string whose source stands at this place, quotes included. What is no JSON string is returned as it stands. */
 export const decodeString = (text: string, start: number, end: number): string => {
   const raw = text.slice(start + 1, end - 1)
-  return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw
+  if (!raw.includes('\\')) return raw
+  try {
+    return JSON.parse(text.slice(start, end))
+  } catch {
+    return raw
+  }
 }
 
 /** The members of the object that starts at `at`, in their order, duplicates included. Of another value: none. */

@@ -1,7 +1,7 @@
 import { faultsOfRun } from '../../../core/tasks/run-faults.ts'
 import type { CheckNotes } from '../../../store/maintenance.ts'
 import type { Connection } from '../connection.ts'
-import { walkRows } from '../disk/damage.ts'
+import { orDamage, walkRows } from '../disk/damage.ts'
 import { type RunRow, readRun, runColumns } from '../runs/run-rows.ts'
 
 const rowsPerStep = 500
@@ -23,12 +23,14 @@ export async function* checkRuns(db: Connection, { table }: Required<CheckNotes>
     table(id)
     yield line
   }
-  const tasks = new Set(
-    db
-      .prepare<{ id: number }, []>('SELECT table_id AS id FROM tasks')
-      .all()
-      .map(({ id }) => id),
-  )
+  // A task may be declared or purged between two steps, so it is looked up after the run was read, and then the run again.
+  const findTask = db.prepare<{ id: number }, [number]>('SELECT table_id AS id FROM tasks WHERE table_id = ?1')
+  const findRun = db.prepare<{ seq: number }, [number]>('SELECT seq FROM runs WHERE seq = ?1')
+  const known = new Map<number, boolean>()
+  const hasTask = (id: number): boolean => {
+    if (!known.has(id)) known.set(id, orDamage(() => findTask.get(id)) !== null)
+    return known.get(id)!
+  }
   const step = db.prepare<CheckedRow, [number, number]>(
     `SELECT ${runColumns}, (r.key IS NOT NULL AND r.status = 'queued' AND EXISTS (SELECT 1 FROM runs o
        WHERE o.task_id = r.task_id AND o.key = r.key AND o.status = 'running')) AS isHeld,
@@ -47,7 +49,9 @@ export async function* checkRuns(db: Connection, { table }: Required<CheckNotes>
       continue
     }
     for (const row of rows) {
-      const findings = findingsOf(row, tasks)
+      const isTaskKnown = hasTask(row.task_id)
+      if (!isTaskKnown && orDamage(() => findRun.get(row.seq)) === null) continue
+      const findings = findingsOf(row, isTaskKnown)
       if (findings.length > 0) table(row.task_id)
       for (const finding of findings) yield `run ${row.id} (task ${row.task_id}): ${finding}`
     }
@@ -63,9 +67,9 @@ interface CheckedRow extends RunRow {
   isListed: number
 }
 
-const findingsOf = (row: CheckedRow, tasks: Set<number>): string[] => {
+const findingsOf = (row: CheckedRow, isTaskKnown: boolean): string[] => {
   const findings: string[] = []
-  if (!tasks.has(row.task_id)) findings.push('its task does not exist')
+  if (!isTaskKnown) findings.push('its task does not exist')
   if (readRun(row) === undefined) findings.push('it is not as it was written: its checksum does not match')
   if (row.isListed === 0) findings.push('its lease is not among those of its organization')
   const times = { leaseUntilMs: row.lease_until, finishedAtMs: row.finished_at }

@@ -153,6 +153,7 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
       updated_at AS updatedAtMs, ttl AS ttlSeconds, data, ${entriesSql} AS entries
     FROM records r WHERE id > ?1 ORDER BY id LIMIT ?2`)
   const ruleOf = entriesRules(db)
+  const find = db.prepare<{ id: number }, [number]>('SELECT id FROM records WHERE id = ?1')
   const mayBeUnchecked = acceptsUnchecked(db)
   let unchecked = 0
   const walk = walkRows(
@@ -166,12 +167,14 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
       continue
     }
     for (const row of rows) {
+      const rule = ruleOf(row.table_id)
+      // A table that was purged since the row was read took its rows with it.
+      if (rule === undefined && orDamage(() => find.get(row.id)) === null) continue
       const result = takeChecksum(row.table_id, row)
       const findings: string[] = []
       if (result === 'unchecked' && mayBeUnchecked) unchecked++
       else if (result === 'unchecked') findings.push('it has no checksum')
       else if (result === 'damaged') findings.push('it is not as it was written: its checksum does not match')
-      const rule = ruleOf(row.table_id)
       const content =
         rule === undefined
           ? 'its table does not exist'
