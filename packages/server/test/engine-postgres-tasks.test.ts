@@ -3,7 +3,10 @@ import pg from 'pg'
 import { recoveryMs, sweepGraceMs } from '../src/core/limits.ts'
 import type { Finish, NewRun, Run } from '../src/core/tasks/run.ts'
 import { newRunId } from '../src/core/tasks/run-id.ts'
+import type { Read } from '../src/engines/postgres/connection/database.ts'
+import type { Row } from '../src/engines/postgres/connection/driver.ts'
 import { openPostgresEngine, type PostgresOptions } from '../src/engines/postgres/engine.ts'
+import { checkRunsOf } from '../src/engines/postgres/maintenance/check-runs.ts'
 import { leaseChange } from '../src/engines/postgres/runs/due-runs.ts'
 import { holdKey } from '../src/engines/postgres/runs/statements.ts'
 import type { Engine } from '../src/store/engine.ts'
@@ -678,6 +681,23 @@ describe('verify finds', () => {
       `task ${bench.task.id} has no declaration`,
       'the declaration 999 belongs to no task',
     ])
+  })
+
+  test('a task that was purged since it was listed is no finding', async () => {
+    const client = new pg.Client(url)
+    await client.connect()
+    const read: Read = (...steps) =>
+      Promise.all(
+        steps.map(async ({ statement: { text }, values }) => {
+          const { rows, rowCount } = await client.query<Row>({ text, values, rowMode: 'array' })
+          return { rows, count: rowCount ?? 0 }
+        }),
+      )
+    try {
+      expect(await Array.fromAsync(checkRunsOf(read, 999))).toEqual([])
+    } finally {
+      await client.end()
+    }
   })
 })
 

@@ -1,8 +1,9 @@
-import { Database } from 'bun:sqlite'
+import type { SQLQueryBindings, Statement } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Connection } from '../src/engines/sqlite/connection.ts'
 import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
 import { checkStore } from '../src/engines/sqlite/maintenance/check.ts'
 import { makeDesk } from './conformance/material.ts'
@@ -11,31 +12,32 @@ import { makeBench } from './conformance/runs.ts'
 // `verify` works beside a server and holds no snapshot between two of its statements. Without the second look at a row, a sweep
 // that purges a deleted table at that moment would be reported as a damaged store.
 
-/** `meanwhile` runs before the first statement that begins with `sql` reads. */
-const interrupted = (db: Database, sql: string, meanwhile: () => void): Database => {
-  let isDone = false
-  const prepare = (text: string) => {
-    const statement = db.prepare(text)
-    if (!text.trimStart().startsWith(sql)) return statement
-    const get = (...values: number[]) => {
-      if (!isDone) meanwhile()
-      isDone = true
+/** A connection in which `meanwhile` runs before the first statement that begins with `sql` reads a row. */
+class Interrupted extends Connection {
+  readonly #sql: string
+  #meanwhile: ((db: Connection) => void) | undefined
+
+  constructor(path: string, sql: string, meanwhile: (db: Connection) => void) {
+    super(path, 1_024)
+    this.#sql = sql
+    this.#meanwhile = meanwhile
+  }
+
+  override prepare<Row, Parameters extends SQLQueryBindings[]>(sql: string): Statement<Row, Parameters> {
+    const statement = super.prepare<Row, Parameters>(sql)
+    if (!sql.startsWith(this.#sql)) return statement
+    const get = (...values: Parameters): Row | null => {
+      const meanwhile = this.#meanwhile
+      this.#meanwhile = undefined
+      meanwhile?.(this)
       return statement.get(...values)
     }
-    return { get }
+    return { get } as Statement<Row, Parameters>
   }
-  return new Proxy(db, {
-    get: (target, name) => (name === 'prepare' ? prepare : Reflect.get(target, name, target)),
-  })
 }
 
-const findings = async (db: Database): Promise<string[]> => {
-  const found: string[] = []
-  for await (const finding of checkStore(db)) found.push(finding)
-  return found
-}
-
-const withStore = async (use: (db: Database) => Promise<void>): Promise<void> => {
+/** Findings about a store with a record and a run, while `meanwhile` changes it before the first statement like `sql`. */
+const findingsWhile = async (sql: string, meanwhile: (db: Connection) => void): Promise<string[]> => {
   const dir = mkdtempSync(join(tmpdir(), 'cubby-check-'))
   const engine = await openSqliteEngine({ dataDir: dir })
   const desk = await makeDesk(engine)
@@ -43,37 +45,32 @@ const withStore = async (use: (db: Database) => Promise<void>): Promise<void> =>
   const bench = await makeBench(engine, {}, { tenant: desk.tenant })
   await bench.add({})
   await engine.close()
-  const db = new Database(join(dir, 'cubby.db'))
+  const db = new Interrupted(join(dir, 'cubby.db'), sql, meanwhile)
   try {
-    await use(db)
+    return await Array.fromAsync(checkStore(db))
   } finally {
     db.close()
     rmSync(dir, { recursive: true, force: true })
   }
 }
 
-const tableRule = 'SELECT kind, indices FROM tables'
-const taskLookup = 'SELECT table_id AS id FROM tasks'
-const rowsOf = { records: tableRule, runs: taskLookup }
+const lookups = {
+  records: 'SELECT kind, indices FROM tables',
+  runs: 'SELECT table_id AS id FROM tasks',
+}
 
-test.each(Object.entries(rowsOf))(
+test.each(Object.entries(lookups))(
   'verify: %s that are purged with their table while it reads are no findings',
-  (_, sql) =>
-    withStore(async (db) => {
-      const purge = (): void => {
-        for (const table of ['records', 'runs', 'tasks', 'tables']) db.exec(`DELETE FROM ${table}`)
-      }
-      expect(await findings(interrupted(db, sql, purge))).toEqual([])
-    }),
+  async (_, sql) => {
+    const purge = (db: Connection): void => {
+      for (const table of ['records', 'runs', 'tasks', 'tables']) db.run(`DELETE FROM ${table}`)
+    }
+    expect(await findingsWhile(sql, purge)).toEqual([])
+  },
 )
 
-test.each(Object.entries(rowsOf))('verify: %s that stay without their table are findings', (rows, sql) =>
-  withStore(async (db) => {
-    const lose = (): void => {
-      db.exec(rows === 'records' ? `DELETE FROM tables WHERE kind = 'table'` : 'DELETE FROM tasks')
-    }
-    expect(await findings(interrupted(db, sql, lose))).toContainEqual(
-      expect.stringMatching(/(table|task) does not exist$/),
-    )
-  }),
-)
+test.each(Object.entries(lookups))('verify: %s that stay without their table are findings', async (rows, sql) => {
+  const lose = (db: Connection): void =>
+    db.run(rows === 'records' ? "DELETE FROM tables WHERE kind = 'table'" : 'DELETE FROM tasks')
+  expect(await findingsWhile(sql, lose)).toContainEqual(expect.stringMatching(/(table|task) does not exist$/))
+})

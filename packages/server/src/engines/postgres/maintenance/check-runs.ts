@@ -9,7 +9,8 @@ const runsPerStep = 100
 
 const declaration: Statement = {
   name: 'check_task',
-  text: 'select k.declaration, k.secrets from cubby_task k where k.table_id = $1::bigint',
+  text: `select k.declaration, k.secrets from cubby_table t left join cubby_task k on k.table_id = t.id
+    where t.id = $1::bigint`,
 }
 
 /**
@@ -38,7 +39,9 @@ const strayRuns: Statement = {
 export async function* checkRunsOf(read: Read, taskId: number): AsyncIterable<string> {
   const [declared] = await read(step(declaration, taskId))
   const row = declared!.rows[0]
-  if (row === undefined) yield `task ${taskId} has no declaration`
+  // A task that was purged since it was listed has no row here.
+  if (row === undefined) return
+  if (row[0] === null) yield `task ${taskId} has no declaration`
   else if (!row.every((text) => isJson(text!))) yield `task ${taskId}: its declaration is not JSON`
   for (let last = ''; ; ) {
     // The last id is read after the runs: the numbers of runs created in between have been given out by then.
