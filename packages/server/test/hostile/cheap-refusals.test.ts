@@ -112,7 +112,9 @@ const expectCheap = async (plain: Buffer, requests: typeof costly, timesMax: num
 }
 
 test.skipIf(!canReadTimes)('no request without a key costs much more than to receive it', async () => {
-  await expectCheap(headOf(`GET /healthz?${filled('a')}`), costly, 6)
+  // The plain one takes 20 µs or 35, from run to run, and the costliest of these always 165. What was read to its end took half a
+  // millisecond at least, and thousands of decoded parameters 2.
+  await expectCheap(headOf(`GET /healthz?${filled('a')}`), costly, 12)
 })
 
 test.skipIf(!canReadTimes)(
