@@ -8,19 +8,31 @@ import { makeTempDir, removeTempDir, Server, type StartOptions } from '../harnes
 import type { SharedPostgres } from '../postgres-server.ts'
 import type { Expected } from './expected.ts'
 
-// The folder of a version holds its store once for each engine, with the same content, the answers of both, and the
-// program that wrote them:
+// The folder of a released version has its store once for each engine, with the same content, what both answer, the bytes of
+// files for both (0.1 had none), and the program that wrote them:
 //
-//   v1/cubby.db  v1/cubby.sql  v1/expected.json  v1/server/main.js
-//
-// From version 3 on also the bytes of files, for both engines: v3/files
+//   v7/cubby.db  v7/cubby.sql  v7/expected.json  v7/files  v7/program.tar.gz
 
 const here = dirname(fileURLToPath(import.meta.url))
 
 export const folderOf = (version: string): string => join(here, version)
 
-/** The main file of a version's program, for the `program` of `startServer` and `runCubby`. */
-export const programOf = (version: string): string => join(here, version, 'server/main.js')
+export const packedProgramOf = (version: string): string => join(here, version, 'program.tar.gz')
+
+const unpacked = new Map<string, Promise<string>>()
+
+const unpack = async (version: string): Promise<string> => {
+  const dir = makeTempDir()
+  process.on('exit', () => removeTempDir(dir))
+  await new Bun.Archive(await Bun.file(packedProgramOf(version)).bytes()).extract(dir)
+  return join(dir, 'main.js')
+}
+
+/** Unpacks a version's program, once for each process. Its main file is a `program` for `startServer` and `runCubby`. */
+export const programOf = (version: string): Promise<string> => {
+  if (!unpacked.has(version)) unpacked.set(version, unpack(version))
+  return unpacked.get(version)!
+}
 
 export const versions = readdirSync(here).filter((name) => existsSync(join(here, name, 'expected.json')))
 
@@ -68,7 +80,7 @@ export const sqliteStores: StoreKind = {
   },
 }
 
-/** False if the version has none. */
+/** Whether the version has files. */
 const copyFiles = (from: string, dataDir: string): boolean => {
   if (!existsSync(join(from, 'files'))) return false
   cpSync(join(from, 'files'), join(dataDir, 'files'), { recursive: true })
@@ -88,7 +100,7 @@ export const postgresStores = (postgres: () => SharedPostgres): StoreKind => ({
       ...(copyFiles(from, dataDir) && { files: join(dataDir, 'files') }),
       async count(table, condition) {
         const name = { tables: 'cubby_table', records: 'cubby_record' }[table]
-        // The names of SQLite's columns, with their units.
+        // Conditions name SQLite's columns. Those of PostgreSQL have their unit in the name.
         const where = condition.replace('deleted_at', 'deleted_at_ms').replace('ttl', 'ttl_seconds')
         const [row] = await postgres().query(`select count(*) as n from ${name} where ${where}`, store)
         return Number(row!.n)

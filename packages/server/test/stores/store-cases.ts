@@ -41,7 +41,7 @@ export const storeCases = (kind: StoreKind): void => {
       })
 
       test('is one small file', () => {
-        const known = ['cubby.db', 'cubby.sql', 'expected.json', 'server', 'files']
+        const known = ['cubby.db', 'cubby.sql', 'expected.json', 'program.tar.gz', 'files']
         expect(readdirSync(from).filter((name) => !known.includes(name))).toEqual([])
         expect(statSync(join(from, kind.file)).size).toBeLessThan(300_000)
       })

@@ -1,5 +1,5 @@
 import type { Log } from '../../../core/log.ts'
-import { StoreRefused } from '../../../core/store-refused.ts'
+import { refuseUnreleased, StoreRefused } from '../../../core/store-refused.ts'
 import { newSecret } from '../../../core/store-secrets.ts'
 import type { Session } from '../connection/driver.ts'
 import { isLockTimeout, isMissingRight, isSetupRace } from '../connection/failure.ts'
@@ -73,6 +73,7 @@ const readVersion = async (session: Session): Promise<number | undefined> => {
       `the store has version ${version}; this Cubby knows versions up to ${schemaVersion}: start a newer one`,
     )
   }
+  refuseUnreleased(version, 'the store')
   return version
 }
 
@@ -143,11 +144,9 @@ const migrateStore = async (session: Session, { dialect, log }: PrepareOptions):
   await session.run(`set local lock_timeout = ${tableLockMsMax}`)
   // The process that held the lock may have done it.
   const from = (await readVersion(session))!
-  const due = migrations.filter(({ to }) => to > from)
-  for (const { to, run } of due) {
-    await run(session, dialect)
-    await session.run(`update cubby_store set version = ${to} where version = ${to - 1}`)
-  }
+  const due = migrations.filter((migration) => migration.from >= from)
+  for (const { run } of due) await run(session, dialect)
+  if (due.length > 0) await session.run(`update cubby_store set version = ${schemaVersion}`)
   await session.run('commit')
   if (due.length > 0) log('info', 'the store was migrated', { from, to: schemaVersion })
 }

@@ -6,7 +6,7 @@ import type { Dialect } from '../dialect.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
 
 /** The version of the schema below. Every change to it is also a migration: see migrations.ts. */
-export const schemaVersion = 6
+export const schemaVersion = 7
 
 /** What an empty store starts with. */
 interface InitialStore {
@@ -26,9 +26,7 @@ const primaryKeyOfRun = 'alter table cubby_run add primary key (task_id, id)'
 // indexes over them. Keys and index values are bytes, so that their order is memcmp and they may contain NUL. Other
 // values that may hold any character (names of API keys, declarations of indices) are kept as JSON.
 //
-// Table names are in the singular. Version 0.1 used plural names, and its statements must fail on this schema. Version 2 had
-// `deleted_at` and `ttl` where there is `deleted_at_ms` and `ttl_seconds`, for the same reason: see migration-3.ts;
-// and version 3 had `registry_epoch` where there is `epoch`: see migration-4.ts.
+// Table names are in the singular. Version 0.1 used plural names, and its statements must fail on this schema.
 
 const tableIndexes = [
   `create unique index if not exists cubby_table_by_name on cubby_table (org_id, db, kind, name)
@@ -51,7 +49,7 @@ const runIndexes = [
     where status = 'running' and key is not null`,
 ]
 
-/** All SQL that makes an empty store. Its newest secret is in columns of their own, as in version 2; the earlier ones are JSON. */
+/** All SQL that makes an empty store. The newest secret has columns of its own; the earlier ones are JSON. */
 export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStore): string[] => [
   `create table if not exists cubby_store (
     id int primary key check (id = 1),

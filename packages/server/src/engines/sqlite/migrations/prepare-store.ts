@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import { newStoreId } from '../../../core/files/place-mark.ts'
 import type { Log } from '../../../core/log.ts'
-import { StoreRefused } from '../../../core/store-refused.ts'
+import { refuseUnreleased, StoreRefused } from '../../../core/store-refused.ts'
 import { secretBytes } from '../../../core/store-secrets.ts'
 import { Connection } from '../connection.ts'
 import { refuseDamaged } from '../disk/damage.ts'
@@ -76,7 +76,7 @@ const prepareAsGuest = async (path: string, version: number, prepare: () => void
   )
 }
 
-/** Refuses a file that is not a Cubby store, or a newer one, before anything in it is changed. */
+/** Refuses a file that is not a Cubby store, and a store of a newer or unreleased version, before anything in it is changed. */
 const readVersion = (path: string): number => {
   const db = openDatabase(path)
   const pragma = (name: string): number =>
@@ -93,6 +93,7 @@ const readVersion = (path: string): number => {
         `the store in ${path} has version ${version}; this Cubby knows versions up to ${schemaVersion}: start a newer one`,
       )
     }
+    refuseUnreleased(version, `the store in ${path}`)
     return version
   } finally {
     closeUnlessMarked(dirname(path), () => db.close())
@@ -130,8 +131,9 @@ export const migrate = (db: Connection, faults?: string): void => {
       db.run(`PRAGMA application_id = ${applicationId}`)
       db.run(`PRAGMA user_version = ${schemaVersion}`)
     } else if (version < schemaVersion) {
-      migrations.find(({ to }) => to === version + 1)!.run(db)
-      db.run(`PRAGMA user_version = ${version + 1}`)
+      const { to, run } = migrations.find(({ from }) => from === version)!
+      run(db)
+      db.run(`PRAGMA user_version = ${to}`)
     }
     if (faults !== undefined) faultPoint(faults, 'migrate')
     db.run('COMMIT')

@@ -1,7 +1,7 @@
 import { slots } from '../../../core/tables/indices.ts'
 
 /** Every change to the schema below raises it and adds a migration. A store of a higher version is refused. */
-export const schemaVersion = 6
+export const schemaVersion = 7
 
 /** 'Cuby': distinguishes a Cubby store from any other SQLite file. */
 export const applicationId = 0x43756279

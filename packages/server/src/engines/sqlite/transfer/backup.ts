@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { neverDueMs } from '../../../core/files/blob-id.ts'
 import { newPlaceMark, newStoreId } from '../../../core/files/place-mark.ts'
 import { OperatorError } from '../../../core/operator-error.ts'
-import { StoreRefused } from '../../../core/store-refused.ts'
+import { refuseUnreleased, StoreRefused } from '../../../core/store-refused.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'
 import type { BackupBytes, BackupContents, BackupSource, WithCopy } from '../../../store/closed-store.ts'
 import { restoreArchive } from '../archive/restore-archive.ts'
@@ -215,6 +215,7 @@ const verifyCopy = async (path: string, what: string): Promise<Counts> => {
         `${what} has version ${version}; this Cubby knows versions up to ${schemaVersion}: use a newer one`,
       )
     }
+    refuseUnreleased(version, what)
     requireOwnSchema(db, what)
     // A backup of an older version becomes a store of this one.
     migrate(db)
