@@ -162,6 +162,10 @@ export const querySchemas = {
         description: 'The number of items in this page; with `select: "count"` the number of records that matched.',
       },
       cursor: nextCursor,
+      hint: {
+        type: 'string',
+        description: 'Only in an empty first page: values of another type than the operand of `range` are stored.',
+      },
     },
   ),
 } satisfies Record<string, Schema>
