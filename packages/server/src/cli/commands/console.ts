@@ -4,7 +4,7 @@ import { openClock } from '../../process/clock.ts'
 import { jsonFlag } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine } from '../print.ts'
-import { requireOrganization } from '../target/organization.ts'
+import { orgFlag, requireOrganization } from '../target/organization.ts'
 import { parseServerUrl, remoteFlags } from '../target/remote.ts'
 import { storeFlags, withStore } from '../target/store.ts'
 
@@ -15,7 +15,7 @@ export const consoleLinkCommand: CliCommand = {
 alone: whoever has the link has the key. The console replaces it with a key of its own and revokes it.`,
   flags: {
     ...storeFlags,
-    org: { type: 'string', value: 'NAME', help: 'the organization', default: 'default' },
+    org: orgFlag,
     url: remoteFlags.url!,
     json: jsonFlag,
   },
