@@ -1,6 +1,7 @@
 import { CubbyError, type ErrorCode } from '../core/errors.ts'
 import { findOperation, type RoutedOperationId } from '../operations/catalogue.ts'
 import { pathNames } from '../operations/parse-input.ts'
+import { shellLanguage } from '../operations/shell-hint.ts'
 import { type Arguments, type Flag, UsageError } from './arguments.ts'
 import { type CliCommand, summaryOf } from './command.ts'
 import { errorLine } from './hint-text.ts'
@@ -12,11 +13,20 @@ import { printObject } from './transfer/write-lines.ts'
 
 // Commands that do what one operation does. Their words and their request come from its description.
 
+/** The names in examples. */
+const sampleNames = {
+  ...{ db: 'app', table: 'orders', hashKey: 'ada', rangeKey: 'o-1', bucket: 'photos', name: 'cats/tom.jpg' },
+  ...{ task: 'mail', run: 'order-1', id: 'key_1Hb0kV2nqXw7Zs4LmP9Te3', org: 'acme', kind: 'secret' },
+}
+
 /**
  * The words of an operation's command: `tasks get {task} {run} --db {db}` is `tasks get` with the arguments TASK and RUN. An
- * argument that is called like the command's group is its NAME: `table drop NAME`.
+ * argument that is called like the command's group is its NAME: `table drop NAME`. `more` ends the example.
  */
-export const wordsOf = (id: RoutedOperationId): Pick<CliCommand, 'name' | 'summary'> & { positionals: string[] } => {
+export const wordsOf = (
+  id: RoutedOperationId,
+  more = '',
+): Pick<CliCommand, 'name' | 'summary' | 'example'> & { positionals: string[] } => {
   const operation = findOperation(id)!
   const words = operation.command!.split(/ \[?--/)[0]!.split(' ')
   const isFixed = (word: string): boolean => /^[a-z-]+$/.test(word)
@@ -25,6 +35,7 @@ export const wordsOf = (id: RoutedOperationId): Pick<CliCommand, 'name' | 'summa
     name: words.filter(isFixed).join(' '),
     positionals: words.filter((word) => !isFixed(word)).map(shown),
     summary: summaryOf(operation),
+    example: [shellLanguage.call({ operation: id, input: sampleNames }), more].filter(Boolean).join(' '),
   }
 }
 
@@ -33,6 +44,8 @@ const ofOneRun: ErrorCode[] = ['run_not_found', 'run_finished', 'run_exists']
 
 interface Differences {
   details?: string
+  /** The end of the example. */
+  example?: string
   flags?: Record<string, Flag>
   /** JSON text. */
   body?(args: Arguments): string | undefined
@@ -45,9 +58,9 @@ interface Differences {
  * several of them.
  */
 export const verbCommand = (id: RoutedOperationId, differences: Differences = {}): CliCommand => {
-  const { details, flags, body, repeatable = false } = differences
+  const { details, example: more, flags, body, repeatable = false } = differences
   const { route, area, effect } = findOperation(id)!
-  const { name, positionals, summary } = wordsOf(id)
+  const { name, positionals, summary, example } = wordsOf(id, more)
   const [, collection] = pathNames(route!.path)
   const addressOf = (args: Arguments): Record<string, string> => ({
     db: requireName(args, 'db'),
@@ -61,6 +74,7 @@ export const verbCommand = (id: RoutedOperationId, differences: Differences = {}
     name,
     positionals: isOfRuns && !isRead ? positionals.with(-1, `${positionals.at(-1)}...`) : positionals,
     summary,
+    example,
     ...(details !== undefined && { details }),
     flags: { db: dbFlag, ...flags, ...remoteFlags },
     async run(args) {

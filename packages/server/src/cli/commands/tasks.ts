@@ -29,7 +29,7 @@ const namingFlag = async <T>(member: 'url' | 'key', flag: string, answer: Promis
 }
 
 const declareCommand: CliCommand = {
-  ...wordsOf('declareTask'),
+  ...wordsOf('declareTask', '--push-to https://example.com/mail --attempts 5'),
   details: `The whole declaration is replaced: what is not given gets its default, also --push-to, --authorization and the
 schedule. Its runs stay. The answer that first has a URL has the secret that signs pushes; it is shown this
 once. To change nothing but paused: cubby tasks pause, cubby tasks resume.`,
@@ -57,6 +57,7 @@ const pauseCommand = (name: string, paused: boolean, summary: string, details: s
   positionals: ['TASK'],
   summary,
   details,
+  example: `cubby ${name} mail --db app`,
   flags: { db: dbFlag, ...remoteFlags },
   async run(args) {
     await printObject(await setPaused(openRemote(args), taskAddress(args), paused))
@@ -95,7 +96,7 @@ const waitForRun = async (remote: Remote, address: TaskAddress, first: string): 
 const waitFlag: Flag = { type: 'boolean', help: 'wait until the run is finished; exit 1 unless it has succeeded' }
 
 const runCommand: CliCommand = {
-  ...wordsOf('runTask'),
+  ...wordsOf('runTask', `--payload '{"to":"ada@example.com"}' --wait`),
   details: `Prints the run. With an --id that exists already, that run, if it has the same payload; with a --run-key of
 which a run is queued, that run with the new payload.`,
   flags: { db: dbFlag, ...newRunFlags, wait: waitFlag, ...remoteFlags },
@@ -113,7 +114,7 @@ which a run is queued, that run with the new payload.`,
 }
 
 const runsCommand: CliCommand = {
-  ...wordsOf('queryRuns'),
+  ...wordsOf('queryRuns', '--status failed'),
   details: 'One run per line, the one that changed last first. --json prints the whole runs.',
   flags: {
     db: dbFlag,
