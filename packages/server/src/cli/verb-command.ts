@@ -1,4 +1,4 @@
-import { CubbyError, type ErrorCode } from '../core/errors.ts'
+import { CubbyError } from '../core/errors.ts'
 import { findOperation, type RoutedOperationId } from '../operations/catalogue.ts'
 import { pathNames } from '../operations/parse-input.ts'
 import { shellLanguage } from '../operations/shell-hint.ts'
@@ -9,6 +9,7 @@ import { printLine, printNote } from './print.ts'
 import { checkName, dbFlag, requireName, requireRunId } from './target/address.ts'
 import { openRemote, remoteFlags, requestOf } from './target/remote.ts'
 import { listPages } from './transfer/pages.ts'
+import { oneRunCodes } from './transfer/runs-by-status.ts'
 import { printObject } from './transfer/write-lines.ts'
 
 // Commands that do what one operation does. Their words and their request come from its description.
@@ -38,9 +39,6 @@ export const wordsOf = (
     example: [shellLanguage.call({ operation: id, input: sampleNames }), more].filter(Boolean).join(' '),
   }
 }
-
-/** One run cannot be changed; the others may. */
-const ofOneRun: ErrorCode[] = ['run_not_found', 'run_finished', 'run_exists']
 
 interface Differences {
   details?: string
@@ -89,7 +87,7 @@ export const verbCommand = (id: RoutedOperationId, differences: Differences = {}
           const call = { ...requestOf(id, address), body: text, repeatable: isRead || repeatable }
           await print(await remote.request(call))
         } catch (error) {
-          if (!(error instanceof CubbyError && ofOneRun.includes(error.code))) throw error
+          if (!(error instanceof CubbyError && oneRunCodes.includes(error.code))) throw error
           printNote(`cubby: ${errorLine(error)}`)
           exitCode = 1
         }
