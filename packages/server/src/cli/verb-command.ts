@@ -1,6 +1,7 @@
-import { CubbyError, type ErrorCode } from '../core/errors.ts'
+import { CubbyError } from '../core/errors.ts'
 import { findOperation, type RoutedOperationId } from '../operations/catalogue.ts'
 import { pathNames } from '../operations/parse-input.ts'
+import { shellLanguage } from '../operations/shell-hint.ts'
 import { type Arguments, type Flag, UsageError } from './arguments.ts'
 import { type CliCommand, summaryOf } from './command.ts'
 import { errorLine } from './hint-text.ts'
@@ -8,15 +9,25 @@ import { printLine, printNote } from './print.ts'
 import { checkName, dbFlag, requireName, requireRunId } from './target/address.ts'
 import { openRemote, remoteFlags, requestOf } from './target/remote.ts'
 import { listPages } from './transfer/pages.ts'
+import { oneRunCodes } from './transfer/runs-by-status.ts'
 import { printObject } from './transfer/write-lines.ts'
 
 // Commands that do what one operation does. Their words and their request come from its description.
 
+/** The names in examples. */
+const sampleNames = {
+  ...{ db: 'app', table: 'orders', hashKey: 'ada', rangeKey: 'o-1', bucket: 'photos', name: 'cats/tom.jpg' },
+  ...{ task: 'mail', run: 'order-1', id: 'key_1Hb0kV2nqXw7Zs4LmP9Te3', org: 'acme', kind: 'secret' },
+}
+
 /**
  * The words of an operation's command: `tasks get {task} {run} --db {db}` is `tasks get` with the arguments TASK and RUN. An
- * argument that is called like the command's group is its NAME: `table drop NAME`.
+ * argument that is called like the command's group is its NAME: `table drop NAME`. `more` ends the example.
  */
-export const wordsOf = (id: RoutedOperationId): Pick<CliCommand, 'name' | 'summary'> & { positionals: string[] } => {
+export const wordsOf = (
+  id: RoutedOperationId,
+  more = '',
+): Pick<CliCommand, 'name' | 'summary' | 'example'> & { positionals: string[] } => {
   const operation = findOperation(id)!
   const words = operation.command!.split(/ \[?--/)[0]!.split(' ')
   const isFixed = (word: string): boolean => /^[a-z-]+$/.test(word)
@@ -25,14 +36,14 @@ export const wordsOf = (id: RoutedOperationId): Pick<CliCommand, 'name' | 'summa
     name: words.filter(isFixed).join(' '),
     positionals: words.filter((word) => !isFixed(word)).map(shown),
     summary: summaryOf(operation),
+    example: [shellLanguage.call({ operation: id, input: sampleNames }), more].filter(Boolean).join(' '),
   }
 }
 
-/** One run cannot be changed; the others may. */
-const ofOneRun: ErrorCode[] = ['run_not_found', 'run_finished', 'run_exists']
-
 interface Differences {
   details?: string
+  /** The end of the example. */
+  example?: string
   flags?: Record<string, Flag>
   /** JSON text. */
   body?(args: Arguments): string | undefined
@@ -45,9 +56,9 @@ interface Differences {
  * several of them.
  */
 export const verbCommand = (id: RoutedOperationId, differences: Differences = {}): CliCommand => {
-  const { details, flags, body, repeatable = false } = differences
+  const { details, example: more, flags, body, repeatable = false } = differences
   const { route, area, effect } = findOperation(id)!
-  const { name, positionals, summary } = wordsOf(id)
+  const { name, positionals, summary, example } = wordsOf(id, more)
   const [, collection] = pathNames(route!.path)
   const addressOf = (args: Arguments): Record<string, string> => ({
     db: requireName(args, 'db'),
@@ -61,6 +72,7 @@ export const verbCommand = (id: RoutedOperationId, differences: Differences = {}
     name,
     positionals: isOfRuns && !isRead ? positionals.with(-1, `${positionals.at(-1)}...`) : positionals,
     summary,
+    example,
     ...(details !== undefined && { details }),
     flags: { db: dbFlag, ...flags, ...remoteFlags },
     async run(args) {
@@ -75,7 +87,7 @@ export const verbCommand = (id: RoutedOperationId, differences: Differences = {}
           const call = { ...requestOf(id, address), body: text, repeatable: isRead || repeatable }
           await print(await remote.request(call))
         } catch (error) {
-          if (!(error instanceof CubbyError && ofOneRun.includes(error.code))) throw error
+          if (!(error instanceof CubbyError && oneRunCodes.includes(error.code))) throw error
           printNote(`cubby: ${errorLine(error)}`)
           exitCode = 1
         }

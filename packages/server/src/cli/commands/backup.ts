@@ -149,11 +149,12 @@ const createCommand: CliCommand = {
   details: `FILE holds the whole store, all organizations, as it was at one moment. It is checked and synced before
 it gets its name. An existing file is not overwritten. Only hashes of the API keys are in it, but the secrets
 and authorization headers of tasks are in it as they are.
-The bytes of files go to the directory FILE.files before that; those that are there already are not copied
-again, so backups of the same store may share it: cp -rl LAST.files NEXT.files saves the time.
-- as FILE is standard output: cubby backup create - | gzip > FILE. The copy is checked before the first byte
-is written; the summary goes to standard error. It has no bytes of files: a store with files needs
---without-files for it.`,
+The bytes of files are copied to the directory FILE.files first. Bytes that are there already are not copied
+again, so backups of the same store may share the directory: cp -rl LAST.files NEXT.files saves the time.
+FILE may be -, for standard output: cubby backup create - | gzip > FILE. The copy is checked before the
+first byte is written, and the summary goes to standard error. Bytes of files cannot be written there: a
+store with files needs --without-files.`,
+  example: 'cubby backup create cubby-2026-01-05.db',
   flags: { ...storeFlags, files: filesFlag, 'without-files': withoutFilesFlag, json: jsonFlag },
   async run(args) {
     if (args.positionals[0] === '-') return writeToOutput(args)
@@ -186,17 +187,18 @@ const writeToOutput = async (args: Arguments): Promise<number> => {
 const restoreCommand: CliCommand = {
   name: 'backup restore',
   positionals: ['[FILE]'],
-  summary: 'create a data directory from a backup, or from an archive as of a time',
-  details: `The directory must hold no store: nothing is overwritten. The copy is checked before it becomes the store:
-one with triggers, views or changed tables is refused.
+  summary: 'create a data directory from a backup, or from an archive',
+  details: `The directory must hold no store: nothing is overwritten. The copy is checked before it becomes the store. A
+copy with triggers, views or changed tables is refused.
 The bytes of files are read from the directory FILE.files.
-- as FILE is standard input: gunzip -c FILE | cubby backup restore -. A backup that was cut is rejected.
-API keys are as they were at the backup: revoke again what was revoked since. Tasks and their runs are too: a
-server repeats what was done since. To look at the store without that, start it with --no-tasks.
-With --from DIR and --at TIME instead of FILE: the store as it was at that time, from the archive that
-cubby serve --archive DIR writes. It has every write that was answered before TIME, and none that arrived
-after it. --files is then where the server has the bytes of files; those that the records of that time name
-are copied to the new data directory.`,
+FILE may be -, for standard input: gunzip -c FILE | cubby backup restore -. A cut one is rejected.
+API keys are as they were at the backup: revoke again what was revoked since. Tasks and runs are as they were
+too, so a server repeats what was done since. To look at the store first, start it with --no-tasks.
+Give --from DIR and --at TIME instead of FILE to restore the store as it was at that time from an archive,
+which cubby serve --archive DIR writes. The restored store has every write that was answered before TIME
+and none that arrived after it. --files then names where the server has the bytes of files. The files of that
+time are copied to the new data directory.`,
+  example: 'cubby backup restore cubby-2026-01-05.db --data ./restored',
   flags: {
     ...storeFlags,
     from: { type: 'string', value: 'DIR', help: 'the archive of cubby serve --archive' },
@@ -270,11 +272,12 @@ const verifyCommand: CliCommand = {
   name: 'backup verify',
   positionals: ['PATH'],
   summary: 'check a backup, or an archive',
-  details: `A file is checked like a restore checks it, in a copy beside it that is removed again. A directory is an
-archive of cubby serve --archive: every file of it is read and compared with its digest, and the times that
-can be restored are listed, with the gaps between them. That works while the server writes it.
-Exit code 1 if something is damaged or missing. The bytes of files are read from the directory FILE.files; a
-backup without that directory has none of them, and the summary says so.`,
+  details: `A file is checked as a restore checks it, in a copy beside it that is removed again. A directory is an
+archive of cubby serve --archive. Every file of it is read and compared with its digest, and the times
+that can be restored are listed, with the gaps between them. The server may write the archive meanwhile.
+The exit code is 1 if something is damaged or missing. The bytes of files are read from the directory
+FILE.files. If a backup has no such directory, the summary says that it is without the bytes.`,
+  example: 'cubby backup verify cubby-2026-01-05.db',
   flags: { json: jsonFlag },
   async run(args) {
     const path = resolve(args.positionals[0]!)

@@ -11,6 +11,7 @@ before and after. A server gives free pages back while it runs; half-empty pages
 leave, only this command removes. A store of an older version also gets the setting with which a server gives
 pages back. Needs room beside the store, and says how much before it begins. It may be killed at any moment:
 the store is then as it was, or compacted.`,
+  example: 'cubby compact --data ./cubby-data',
   flags: { ...storeFlags, json: jsonFlag },
   async run(args) {
     const store = await findTargetStore(args)

@@ -18,6 +18,7 @@ given; without --out the lines go to standard output.
 With --data or --store it reads one consistent snapshot of the store, also beside a running server.
 It covers the records of tables only, not the files of buckets and not tasks with their runs: see cubby
 backup, cubby copy, cubby files, cubby tasks.`,
+  example: 'cubby export --db app --out app.ndjson.gz',
   flags: {
     db: dbFlag,
     table: { ...tableFlag, help: 'this table only' },

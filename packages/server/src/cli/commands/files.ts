@@ -22,6 +22,7 @@ const fileIfMatchFlag = { ...ifMatchFlag, help: 'only if its updatedAt is this; 
 const putCommand: CliCommand = {
   ...wordsOf('putFile'),
   positionals: ['BUCKET', '[NAME]', 'FILE'],
+  example: 'cubby files put photos cats/tom.jpg tom.jpg --db app',
   details: `Prints the file's record. NAME is the last part of FILE if it is not given. - as FILE is standard input, and
 needs a NAME. An existing file is replaced as a whole: without --visibility public the new one is private,
 also if the old one was public. The file that is there stays until all bytes have arrived.`,
@@ -69,6 +70,7 @@ const getCommand: CliCommand = {
   details: `They are compared with the digest of the file. With --out the file is written whole or not at all, and an
 existing one is not overwritten unless --force is given; without --out the bytes go to standard output,
 which must not be a terminal unless --out - says so.`,
+  example: 'cubby files get photos cats/tom.jpg --db app --out tom.jpg',
   flags: {
     db: dbFlag,
     out: { type: 'string', value: 'FILE', short: 'o', help: 'write to this file; - is standard output' },
@@ -125,7 +127,7 @@ record of each. A public key lists the public files.`,
 }
 
 const urlCommand: CliCommand = {
-  ...wordsOf('getFileUrl'),
+  ...wordsOf('getFileUrl', '--expires 1h'),
   details: `Prints the URL. A public file has a permanent one; --expires gives a signed one also for it. Every other URL
 is signed, and ends with the API key that signed it. With --put the URL is for an upload of this one name:
 curl -T FILE URL. Only if the name is free, unless --replace is given.`,

@@ -30,6 +30,7 @@ export const verifyCommand: CliCommand = {
 standard error the damaged tables and what to do. Works beside a running server. Triggers, views and changed
 tables in the file of the embedded engine are findings too: they may come from somebody else. Of files it
 reports those whose bytes are missing or of another size; --bytes also reads them and compares their digests.`,
+  example: 'cubby verify --bytes',
   flags: {
     ...storeFlags,
     files: filesFlag,

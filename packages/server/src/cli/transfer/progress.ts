@@ -25,8 +25,13 @@ const showDuration = (ms: number): string => {
 const barWidth = 24
 
 /** `[######------------------]  25%  250,000 records  16,340/s  0:46 left`. Without a fraction: no bar and no time left. */
-export const progressLine = (records: number, elapsedMs: number, fraction: number | undefined): string => {
-  const counts = `${showCount(records)}  ${number.format(perSecond(records, elapsedMs))}/s`
+export const progressLine = (
+  count: number,
+  elapsedMs: number,
+  fraction: number | undefined,
+  unit = 'record',
+): string => {
+  const counts = `${showCount(count, unit)}  ${number.format(perSecond(count, elapsedMs))}/s`
   if (fraction === undefined) return counts
   const part = Math.min(1, fraction)
   const filled = Math.round(part * barWidth)
@@ -44,6 +49,11 @@ export class Progress {
   #baseFraction = 0
   #drawnAtMs = -everyMs
   #drawn = false
+  readonly #unit: string
+
+  constructor(unit = 'record') {
+    this.#unit = unit
+  }
 
   get elapsedMs(): number {
     return performance.now() - this.#startedAtMs
@@ -55,14 +65,14 @@ export class Progress {
     this.#baseFraction = fraction
   }
 
-  show(records: number, fraction: () => number | undefined): void {
+  show(count: number, fraction: () => number | undefined): void {
     const nowMs = performance.now()
     if (!this.#onTerminal || nowMs - this.#drawnAtMs < everyMs) return
     this.#drawnAtMs = nowMs
     this.#drawn = true
     const whole = fraction()
     const part = whole === undefined ? undefined : (whole - this.#baseFraction) / Math.max(1e-9, 1 - this.#baseFraction)
-    const line = progressLine(records, this.elapsedMs, part)
+    const line = progressLine(count, this.elapsedMs, part, this.#unit)
     process.stderr.write(`\r\x1b[2K${line.slice(0, Math.max(20, (process.stderr.columns ?? 80) - 1))}`)
   }
 

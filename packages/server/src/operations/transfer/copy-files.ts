@@ -53,7 +53,10 @@ export interface CopiedFiles {
 const atOnceMax = 8
 
 /** Runs `work` for every item, several at once. The first error ends it, after what has begun. */
-const forEachAtOnce = async <Item>(items: AsyncIterable<Item>, work: (item: Item) => Promise<void>): Promise<void> => {
+export const forEachAtOnce = async <Item>(
+  items: AsyncIterable<Item>,
+  work: (item: Item) => Promise<void>,
+): Promise<void> => {
   const running = new Set<Promise<void>>()
   const errors: unknown[] = []
   for await (const item of items) {
