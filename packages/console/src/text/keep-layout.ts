@@ -57,7 +57,7 @@ const levelsOf = (tokens: Tokens): Int32Array => {
   })
 }
 
-interface Kept {
+export interface Kept {
   /** The tokens of the edited text. */
   text: string
   /** How much of the white space is that of the edited text: none, that between new tokens, or all. */
@@ -109,4 +109,20 @@ export const keepLayout = (stored: string, edited: string): Kept => {
     text += space + token
   }
   return { text, taken }
+}
+
+/** Whether two texts differ in white space only. */
+export const hasSameTokens = (a: string, b: string): boolean => {
+  let i = skipSpace(a, 0)
+  let j = skipSpace(b, 0)
+  while (i < a.length && j < b.length) {
+    const iEnd = tokenEnd(a, i)
+    const jEnd = tokenEnd(b, j)
+    // A character that begins no token is one by itself.
+    const [left, right] = [a.slice(i, Math.max(iEnd, i + 1)), b.slice(j, Math.max(jEnd, j + 1))]
+    if (left !== right) return false
+    i = skipSpace(a, i + left.length)
+    j = skipSpace(b, j + right.length)
+  }
+  return i >= a.length && j >= b.length
 }

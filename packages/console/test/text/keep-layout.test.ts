@@ -6,7 +6,10 @@ import { anyText, costGrowth, costGrowthMax, jsonText, largeRecord, type Placed,
 
 const allIn = (placed: Placed): Placed[] => [placed, ...placed.children.flatMap(({ value }) => allIn(value))]
 /** What a value is replaced by: anything that is JSON. */
-const value = fc.oneof(jsonText.map(({ text }) => text.trim()), fc.constantFrom('1', '"x"', '[]', '{}', 'null'))
+const value = fc.oneof(
+  jsonText.map(({ text }) => text.trim()),
+  fc.constantFrom('1', '"x"', '[]', '{}', 'null'),
+)
 
 describe('edits of formatted text', () => {
   test('looking and laying out change no byte', () => {
