@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { orderData, people } from '../src/screens/sample/shop.ts'
+import { compactJson } from '../src/text/format.ts'
 
 // Data that looks like that of a real shop.
 
@@ -15,7 +16,8 @@ const orderCount = 900
 
 const order = (index: number, nowMs: number): string => {
   const ttl = index % 13 === 0 ? `,"ttl":${Math.floor(nowMs / 1000) + 30 * 86_400}` : ''
-  const data = orderData(index, nowMs - index * 0.7 * hourMs)
+  // On one line, as clients write.
+  const data = compactJson(orderData(index, nowMs - index * 0.7 * hourMs))
   return `{"op":"put","hashKey":"ord_${1000 + orderCount - index}","data":${data}${ttl}}`
 }
 

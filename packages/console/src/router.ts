@@ -1,16 +1,17 @@
 import { signal } from '@preact/signals'
 
-// Hash routes. Each part is percent-encoded; a part with a leading `_` is never the name of a database or table.
+// Hash routes. Each part is percent-encoded; a part with a leading `_` is never the name of a database or table. Behind a `?`
+// stands what the screen shows: the query of a table, the folder of a bucket.
 
 export type Route =
   | { screen: 'home' }
   | { screen: 'database'; db: string }
-  | { screen: 'table'; db: string; table: string }
-  | { screen: 'record'; db: string; table: string; hashKey: string; rangeKey?: string }
+  | { screen: 'table'; db: string; table: string; query?: string }
+  | { screen: 'record'; db: string; table: string; hashKey: string; rangeKey?: string; query?: string }
   | { screen: 'newRecord'; db: string; table: string }
   | { screen: 'about'; db: string; table: string }
   | { screen: 'buckets'; db: string }
-  | { screen: 'bucket'; db: string; bucket: string }
+  | { screen: 'bucket'; db: string; bucket: string; query?: string }
   | { screen: 'file'; db: string; bucket: string; name: string }
   | { screen: 'tasks'; db: string }
   | { screen: 'task'; db: string; task: string }
@@ -55,7 +56,10 @@ const partsOf = (route: Route): string[] => {
   }
 }
 
-export const hrefOf = (route: Route): string => `#/${partsOf(route).map(encodeURIComponent).join('/')}`
+export const hrefOf = (route: Route): string => {
+  const query = 'query' in route && route.query ? `?${route.query}` : ''
+  return `#/${partsOf(route).map(encodeURIComponent).join('/')}${query}`
+}
 
 const decodedParts = (hash: string): string[] | undefined => {
   try {
@@ -97,10 +101,34 @@ const routeOfParts = (parts: string[]): Route | undefined => {
   return { screen: 'record', db, table: second, hashKey: fourth, rangeKey: fifth }
 }
 
+/** `query` is the text behind the `?`, as it is. */
+const withQuery = (route: Route | undefined, query: string): Route | undefined =>
+  route?.screen === 'table' || route?.screen === 'record' || route?.screen === 'bucket'
+    ? { ...route, query }
+    : undefined
+
 export const routeOf = (hash: string): Route => {
-  const parts = decodedParts(hash)
-  return (parts && routeOfParts(parts)) ?? { screen: 'unknown', hash }
+  const at = hash.indexOf('?')
+  const parts = decodedParts(at === -1 ? hash : hash.slice(0, at))
+  const route = parts && routeOfParts(parts)
+  return (at === -1 ? route : withQuery(route, hash.slice(at + 1))) ?? { screen: 'unknown', hash }
 }
+
+/** The names and values of a query, in their order; undefined if it is not made of `name=value`. */
+export const readQuery = (query: string): [name: string, value: string][] | undefined => {
+  try {
+    return query.split('&').map((part) => {
+      const at = part.indexOf('=')
+      if (at === -1) throw new URIError(part)
+      return [decodeURIComponent(part.slice(0, at)), decodeURIComponent(part.slice(at + 1))]
+    })
+  } catch {
+    return undefined
+  }
+}
+
+export const writeQuery = (pairs: readonly (readonly [string, string])[]): string =>
+  pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
 
 /** Read when the router starts, not before: the fragment may be a sign-in link at first. */
 export const route = signal<Route>({ screen: 'home' })

@@ -8,7 +8,7 @@ const lineCharactersMax = 60
 const levelsMax = 64
 
 /** The end of the string, number, word or mark at `at`. */
-const tokenEnd = (text: string, at: number): number => {
+export const tokenEnd = (text: string, at: number): number => {
   const code = text.charCodeAt(at)
   if (code === 0x22) return skipString(text, at)
   if (isOpening(code) || isClosing(code) || code === 0x2c || code === 0x3a) return at + 1
