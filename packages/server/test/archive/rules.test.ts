@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import { parseDuration, showDuration } from '../../src/core/text/duration.ts'
 import { type Position, startOf } from '../../src/engines/sqlite/archive/archive-files.ts'
+import { oldestNeeded } from '../../src/engines/sqlite/archive/bases.ts'
 import { ClockWatch } from '../../src/engines/sqlite/archive/clock-watch.ts'
 import type { CommitTime } from '../../src/engines/sqlite/archive/commit-times.ts'
+import { TimeQueue } from '../../src/engines/sqlite/archive/commit-times.ts'
 import { decideContinuation, type Found } from '../../src/engines/sqlite/archive/continuation.ts'
-import { findStretch } from '../../src/engines/sqlite/archive/find-target.ts'
 import type { Piece, Stretch } from '../../src/engines/sqlite/archive/history.ts'
-import { oldestNeeded } from '../../src/engines/sqlite/archive/retention.ts'
-import { TimeQueue } from '../../src/engines/sqlite/archive/time-queue.ts'
+import { findStretch } from '../../src/engines/sqlite/archive/restore-archive.ts'
 
 describe('a start continues the last run', () => {
   const last = { salt1: 7, salt2: 8, frame: 3, checksum: [1, 2] as [number, number] }

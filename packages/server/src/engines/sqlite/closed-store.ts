@@ -13,10 +13,10 @@ import type { SqliteSettings } from './settings.ts'
 import { copyStoreToFile, copyStoreToStream, refuseExistingFile, restoreStore } from './transfer/backup.ts'
 import type { Channel, WorkerCommands, WorkerOutcomes } from './write/process-write-channel.ts'
 
-/** What comes through it was sent by the owner's engine: `serveWorker`. */
+/** The owner's engine sends the messages that come through it: see `serveWorker`. */
 type OwnerChannel = Channel<WorkerCommands, WorkerOutcomes>
 
-/** Turns SQLite's errors into one line for the operator. */
+/** Opens the engine, and turns errors of SQLite into one line for the operator. */
 const openEngine = async (options: SqliteOptions): Promise<EmbeddedEngine> => {
   try {
     return await openSqliteEngine(options)

@@ -22,7 +22,7 @@ interface OpenStoreOptions {
   log: Log
 }
 
-/** What the areas of an open store share: the connection for reads, the channel for writes, and their state. */
+/** The areas of an open store share this: the connection for reads, the channel for writes, and their state. */
 export class OpenStore {
   readonly db: Connection
   readonly role: Role
@@ -57,21 +57,40 @@ export class OpenStore {
     return this.#channel
   }
 
-  all<Row>(sql: string, ...values: (string | number | null)[]): Row[] {
+  /** Calls `work`. Damage that it meets is noted, and becomes the error for the caller. */
+  orExplain<T>(work: () => T): T {
     try {
-      this.snapshot.renew()
-      return this.db.prepare<Row, (string | number | null)[]>(sql).all(...values)
+      return work()
     } catch (error) {
       throw this.damage.explain(error)
     }
   }
 
-  epoch(): number {
+  /** Reads records or runs: `work` sees every write that was acknowledged before. */
+  read<T>(work: () => T): T {
     try {
-      return this.registry.epoch()
+      this.snapshot.refresh()
+      return work()
     } catch (error) {
       throw this.damage.explain(error)
     }
+  }
+
+  /** Reads the registry: `work` sees every commit of any process before. */
+  readAnew<T>(work: () => T): T {
+    return this.orExplain(() => {
+      this.snapshot.renew()
+      return work()
+    })
+  }
+
+  /** All rows of one statement, read as `readAnew` does. */
+  all<Row>(sql: string, ...values: (string | number | null)[]): Row[] {
+    return this.readAnew(() => this.db.all<Row>(sql, ...values))
+  }
+
+  epoch(): number {
+    return this.orExplain(() => this.registry.epoch())
   }
 
   fence(caller: Caller, table?: Table): Fence {

@@ -33,7 +33,7 @@ export interface ArchiveSettings {
   baseEveryMs: number
   /** How long after a start, and after a jump of the clock, nothing is removed from the archive. */
   holdMs: number
-  /** For tests: see archive/server-clock.ts. */
+  /** For tests: see archive/clock-watch.ts. */
   clock: string | undefined
 }
 

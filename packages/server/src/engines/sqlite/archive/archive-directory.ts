@@ -1,12 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import type { Connection } from '../connection.ts'
-import { makeDataDir } from '../disk/store-files.ts'
-import { holdFile, type StoreLock } from '../disk/store-lock.ts'
-import { archiveFormat, type Manifest, pathsOf, readJson, readText, shapes, writeJson } from './archive-files.ts'
-import { isOnOwnDisk, wasOnOwnDisk } from './own-disk.ts'
+import { holdFile, makeDataDir, type StoreLock } from '../disk/store-files.ts'
+import {
+  archiveFormat,
+  isText,
+  type Manifest,
+  pathsOf,
+  readJson,
+  readText,
+  shapes,
+  writeJson,
+} from './archive-files.ts'
 
 /** Undefined if the directory has no archive. Throws if this version cannot read it. */
 export const readManifest = (dir: string): Manifest | undefined => {
@@ -54,7 +61,7 @@ export class ArchiveDirectory {
    * make usable. Any other error is one of the disk: it may be gone later.
    *
    * `hadOne`: this server held the directory before, and lost it. Then nothing is created. If the archive was on a disk of its
-   * own, also before this start, it waits for a disk: see own-disk.ts.
+   * own, also before this start, it waits for a disk: see `wasOnOwnDisk`.
    */
   static hold(dir: string, dataDir: string, hadOne = false): ArchiveDirectory {
     try {
@@ -123,3 +130,30 @@ const diskErrors = /^(ENOSPC|EDQUOT|EIO|EROFS|ESTALE|SQLITE_FULL|SQLITE_IOERR.*)
 
 /** What a start that ended early may have left. `lost+found` is in the root of many file systems. */
 const ownNames = /^(archive\.lock.*|archive\.json\.tmp|heartbeat|lost\+found)$/
+
+// If the disk of an archive is not mounted, its path leads to the disk of the store or of the system, which the archive
+// must not fill. A file in the data directory remembers, also for the next start, that the archive has a disk of its own.
+
+const noteOf = (dataDir: string): string => join(dataDir, 'archive-disk')
+
+/** Whether the directory, or the place where it would be created, is on another file system than `/` and the store. */
+const isOnOwnDisk = (dir: string, dataDir: string): boolean => {
+  const { dev } = existing(dir)
+  return dev !== statSync('/').dev && dev !== statSync(dataDir).dev
+}
+
+const existing = (path: string): { dev: number } => statSync(path, { throwIfNoEntry: false }) ?? existing(dirname(path))
+
+/** Whether the archive in this directory was, when it was last used. */
+const wasOnOwnDisk = (dir: string, dataDir: string): boolean => {
+  try {
+    return readJson(noteOf(dataDir), { dir: isText })?.dir === dir
+  } catch {
+    return false
+  }
+}
+
+export const noteDisk = (dir: string, dataDir: string): void => {
+  if (!isOnOwnDisk(dir, dataDir)) rmSync(noteOf(dataDir), { force: true })
+  else if (!wasOnOwnDisk(dir, dataDir)) writeJson(noteOf(dataDir), { dir })
+}

@@ -3,7 +3,7 @@ import { StoreRefused } from '../../../core/store-refused.ts'
 import type { ArchiveState } from '../../../store/measures.ts'
 import { ArchiveDirectory } from './archive-directory.ts'
 import { Archiver, type ArchiverOptions } from './archiver.ts'
-import { threadClock } from './server-clock.ts'
+import { threadClock } from './clock-watch.ts'
 import type { Fingerprint } from './token.ts'
 
 // Runs the archiver. Its files may be on a slow disk: nothing else waits for them.
@@ -16,17 +16,14 @@ export type ArchiveThreadOptions = Omit<ArchiverOptions, 'held' | 'now' | 'log' 
   skipped: SharedArrayBuffer
 }
 
-export interface EndOfStore {
-  /** `cubby.db` just before its last connection of this process was closed; undefined if the store could not be opened. */
-  closed?: Fingerprint
-}
-
-/** `hold`: take the directory, before the store is opened. */
 export type ToArchiveThread =
+  /** Take the directory, before the store is opened. */
   | { hold: string; dataDir: string }
   | { open: ArchiveThreadOptions }
   | { flush: number }
-  | ({ close: true } & EndOfStore)
+  /** `closed`: `cubby.db` just before this process closed its last connection; undefined if the store could not be opened. */
+  | { close: true; closed?: Fingerprint }
+
 export type FromArchiveThread =
   /** The answers to `hold` and `open`; `refused`: the server must not start. */
   | { opened: true }

@@ -2,7 +2,7 @@ import { closeSync, existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import type { ArchiveState } from '../../../store/measures.ts'
-import { ArchiveDirectory } from './archive-directory.ts'
+import { ArchiveDirectory, noteDisk } from './archive-directory.ts'
 import {
   ArchiveDamaged,
   basesOf,
@@ -25,14 +25,11 @@ import {
 import { Bases, type BasesOptions } from './bases.ts'
 import type { BlockMeta, Cut } from './block.ts'
 import { ClockWatch, driftOf, type Reading } from './clock-watch.ts'
-import { CommitTimeReader, readEarlierTimes } from './commit-times.ts'
+import { CommitTimeReader, readEarlierTimes, TimeQueue } from './commit-times.ts'
 import { decideContinuation } from './continuation.ts'
-import { noteDisk } from './own-disk.ts'
 import { Run, writeRunEnd } from './run.ts'
 import { closeTail, type RunTail } from './run-tail.ts'
-import { TimeQueue } from './time-queue.ts'
 import { type Fingerprint, fingerprintOf, readToken, removeToken, type Token, writeToken } from './token.ts'
-import { WalFile } from './wal-file.ts'
 import {
   cutAt,
   findCommits,
@@ -40,8 +37,9 @@ import {
   isNextGeneration,
   sameSalts,
   type ValidFrames,
+  WalFile,
   type WalHeader,
-} from './wal-format.ts'
+} from './wal-file.ts'
 
 // Copies what is committed into the archive. ARCHITECTURE.md, "Going back in time", has the rules; the two that matter here:
 //
@@ -162,7 +160,7 @@ export class Archiver {
     return this.#bases.isCopying
   }
 
-  /** The store is closed: the WAL has no name any more unless another process has it open. `closed`: see EndOfStore. */
+  /** The store is closed: the WAL has no name any more unless another process has it open. `closed`: see ToArchiveThread. */
   close(closed: Fingerprint | undefined): void {
     this.#attempt((run) => {
       const { position } = run

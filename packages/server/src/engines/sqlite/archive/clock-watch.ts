@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 
 // A restore to a time is exact as long as the clock runs steadily. Whether it does is seen from its drift: the time that it shows
@@ -113,4 +114,19 @@ const stepOf = (last: Stretch, ms: number, driftMs: number | undefined): number 
   if (last.driftMs === undefined || driftMs === undefined) return ms - last.seenMs
   const setMs = driftMs - last.driftMs
   return setMs < 0 && setMs > -backMsMax ? 0 : setMs
+}
+
+/**
+ * The server's clock for threads, which cannot be given a function. Tests move it: `file` holds milliseconds to add, as
+ * for the serving thread.
+ */
+export const threadClock = (file: string | undefined): (() => number) => {
+  if (file === undefined) return Date.now
+  return () => {
+    try {
+      return Date.now() + (Number(readFileSync(file, 'utf8')) || 0)
+    } catch {
+      return Date.now()
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import type { Fingerprint, Token } from './token.ts'
-import { type Checksum, isNextGeneration, type LastFrame, type Salts, sameSalts } from './wal-format.ts'
+import { type Checksum, isNextGeneration, type LastFrame, type Salts, sameSalts } from './wal-file.ts'
 
 // Whether a starting server may continue the last run of its archive. It may if every frame since the last archived one
 // is in the WAL that it finds. A pure rule: everything it needs is given.

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { syncPath } from '../../../files/sync.ts'
 import { ArchiveDamaged, type Position, pathsOfRun, segmentPath, segmentsOf } from './archive-files.ts'
 import { type BlockMeta, type FoundBlock, NotABlock, readBlock, readBlockMeta } from './block.ts'
-import { frameBytesOf, type LastFrame, readFrameChecksum } from './wal-format.ts'
+import { frameBytesOf, type LastFrame, readFrameChecksum } from './wal-file.ts'
 
 /** The end of a run, as its last segment has it. */
 export interface RunTail {

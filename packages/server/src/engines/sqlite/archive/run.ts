@@ -20,7 +20,7 @@ import {
 import { type Block, type BlockMeta, encodeBlock } from './block.ts'
 import { ClockWatch } from './clock-watch.ts'
 import type { RunTail } from './run-tail.ts'
-import type { Checksum, WalHeader } from './wal-format.ts'
+import type { Checksum, WalHeader } from './wal-file.ts'
 
 /** A segment is at most a little longer than this. */
 const segmentBytesMax = 64 * 1024 * 1024

@@ -12,7 +12,7 @@ import {
   type Shape,
   writeJson,
 } from './archive-files.ts'
-import type { LastFrame } from './wal-format.ts'
+import type { LastFrame } from './wal-file.ts'
 
 // A file in the data directory says which run of which archive has every frame of this store. It is removed before the first
 // checkpoint that does not wait for the archive: removing needs no space on the disk. A server without --archive removes

@@ -2,9 +2,8 @@ import { OperatorError } from '../../../core/operator-error.ts'
 import type { ArchiveReport } from '../../../store/closed-store.ts'
 import { pathsOfRun } from './archive-files.ts'
 import { readArchive, wholeBlocks } from './catalogue.ts'
-import { showTime } from './find-target.ts'
 import { type Piece, passedOver, readPieces, type Stretch } from './history.ts'
-import { readBase } from './restore-archive.ts'
+import { readBase, showTime } from './restore-archive.ts'
 
 /** Reads the whole archive and compares everything with its digests. Also beside a server that writes it. */
 export const verifyArchive = (dir: string): ArchiveReport => {

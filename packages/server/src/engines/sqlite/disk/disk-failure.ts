@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import { syncPath } from '../../../files/sync.ts'
-import { openDatabase } from '../open-database.ts'
+import { openDatabase } from '../connection.ts'
 import { refuseDamaged } from './damage.ts'
 
 // Names of the C library: glibc, musl, macOS.

@@ -11,7 +11,7 @@ import type { Connection } from '../connection.ts'
 import { damaged, orDamage, walkRows } from '../disk/damage.ts'
 import { checkSchema } from '../migrations/check-schema.ts'
 import { entriesSql } from '../records/record-writes.ts'
-import { readSecrets } from '../registry/secret-rows.ts'
+import { readSecrets } from '../registry/rows.ts'
 import { acceptsUnchecked } from './add-checksums.ts'
 import { checkRuns } from './check-runs.ts'
 

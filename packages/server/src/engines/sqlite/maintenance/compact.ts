@@ -7,10 +7,10 @@ import type { CompactedStore, CompactRoom } from '../../../store/closed-store.ts
 import { type CheckpointFault, Connection } from '../connection.ts'
 import { codeOf, damagedStore, isDamage } from '../disk/damage.ts'
 import { closeUnlessMarked, endProcess, noteDiskFailure, recoverMarked } from '../disk/disk-failure.ts'
-import { holdStore, type StoreLock } from '../disk/store-lock.ts'
+import { holdStore, type StoreLock } from '../disk/store-files.ts'
 import { prepareStore } from '../migrations/prepare-store.ts'
 import { checkStore } from './check.ts'
-import { readSpace } from './vacuum-step.ts'
+import { readSpace } from './vacuumer.ts'
 
 // Writes the whole store anew, without free or half-empty pages. SQLite's VACUUM does it in one transaction: the new pages
 // are in the WAL when it commits, and a process that is killed at any moment leaves the old store or the new one. A copy that

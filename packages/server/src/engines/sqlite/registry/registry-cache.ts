@@ -6,19 +6,28 @@ import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Table, TableKind } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { isOfActive, type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable } from './rows.ts'
-import { readSecrets } from './secret-rows.ts'
+import {
+  isOfActive,
+  type KeyRow,
+  keyColumns,
+  readSecrets,
+  type TableRow,
+  tableColumns,
+  toApiKey,
+  toTable,
+} from './rows.ts'
 
-/** How long the cached epoch is used before it is read again. A guest's revocation waits for this time. */
+/** The cached epoch is used this long before it is read again. A guest's revocation waits for this time. */
 export const registryLeaseMs = 100
 
 /** A revocation waits this much longer than the lease, in case a timer of another process is late. */
 export const leaseMarginMs = 50
 
 /**
- * A cache of API keys, tables and secrets that is never stale in effect. Only a revocation, a deletion, also of an organization,
- * or a rotation of secrets moves the registry's epoch. The epoch is read again after one of our own and when the lease ends; if
- * it has moved, the cache is cleared. A missing key or table is not cached, so a new one is found at once.
+ * A cache of API keys, tables and secrets that is never stale in effect. Only three changes move the registry's epoch: a
+ * revocation, a deletion (also of an organization) and a rotation of secrets. The epoch is read again after such a change of our
+ * own, and when the lease ends. If it has moved, the cache is cleared. A missing key or table is not cached, so a new one is
+ * found at once.
  */
 export class RegistryCache {
   readonly #db: Connection
@@ -73,7 +82,7 @@ export class RegistryCache {
     return this.#epoch
   }
 
-  /** After a revocation or deletion by our own writer: the epoch is read again before the cache is used. */
+  /** Call it after a revocation or deletion by our own writer: the epoch is read again before the cache is used. */
   forgetEpoch(): void {
     this.#readAtMs = Number.NEGATIVE_INFINITY
   }
@@ -89,32 +98,18 @@ export class RegistryCache {
 
   findApiKey(text: string): ApiKey | undefined {
     const epoch = this.epoch()
-    const known = this.#keys.get(text)
-    if (known !== undefined) return known
-    this.#snapshot.renew()
-    const row = this.#keyByHash.get(hashApiKey(text))
-    if (row === null) return undefined
-    const key = toApiKey(row, epoch)
-    remember(this.#keys, text, key, apiKeyCacheEntriesMax)
-    return key
+    return this.#keys.get(text) ?? this.#readKey(this.#keys, text, epoch, this.#keyByHash, hashApiKey(text))
   }
 
   findApiKeyById(id: string): ApiKey | undefined {
     const epoch = this.epoch()
-    const known = this.#keysById.get(id)
-    if (known !== undefined) return known
-    this.#snapshot.renew()
-    const row = this.#keyById.get(id)
-    if (row === null) return undefined
-    const key = toApiKey(row, epoch)
-    remember(this.#keysById, id, key, apiKeyCacheEntriesMax)
-    return key
+    return this.#keysById.get(id) ?? this.#readKey(this.#keysById, id, epoch, this.#keyById, id)
   }
 
   findTable(kind: TableKind, orgId: number, db: string, name: string): Table | undefined {
     const epoch = this.epoch()
-    const place = `${kind}/${orgId}/${db}/${name}`
-    return this.#tables.get(place) ?? this.#readTable(place, epoch, this.#tableByName, orgId, db, kind, name)
+    const cacheKey = `${kind}/${orgId}/${db}/${name}`
+    return this.#tables.get(cacheKey) ?? this.#readTable(cacheKey, epoch, this.#tableByName, orgId, db, kind, name)
   }
 
   findBucketById(publicId: string): Table | undefined {
@@ -122,23 +117,33 @@ export class RegistryCache {
     return this.#tables.get(publicId) ?? this.#readTable(publicId, epoch, this.#bucketById, publicId)
   }
 
+  #readKey(
+    cache: Map<string, ApiKey>,
+    cacheKey: string,
+    epoch: number,
+    statement: Statement<KeyRow, [string]>,
+    value: string,
+  ): ApiKey | undefined {
+    this.#snapshot.renew()
+    const row = statement.get(value)
+    return row === null ? undefined : remember(cache, cacheKey, toApiKey(row, epoch), apiKeyCacheEntriesMax)
+  }
+
   #readTable<Values extends (string | number)[]>(
-    place: string,
+    cacheKey: string,
     epoch: number,
     statement: Statement<TableRow, Values>,
     ...values: Values
   ): Table | undefined {
     this.#snapshot.renew()
     const row = statement.get(...values)
-    if (row === null) return undefined
-    const table = toTable(row, epoch)
-    remember(this.#tables, place, table, tableCacheEntriesMax)
-    return table
+    return row === null ? undefined : remember(this.#tables, cacheKey, toTable(row, epoch), tableCacheEntriesMax)
   }
 }
 
-const remember = <Value>(cache: Map<string, Value>, name: string, value: Value, most: number): void => {
-  // Bounded: the oldest entry is removed, and is read from the store when it is needed again.
-  if (cache.size >= most) cache.delete(cache.keys().next().value!)
-  cache.set(name, value)
+/** Adds a value to a cache of bounded size. The oldest entry goes, and is read from the store when it is needed again. */
+const remember = <Value>(cache: Map<string, Value>, cacheKey: string, value: Value, entriesMax: number): Value => {
+  if (cache.size >= entriesMax) cache.delete(cache.keys().next().value!)
+  cache.set(cacheKey, value)
+  return value
 }

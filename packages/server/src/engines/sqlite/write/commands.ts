@@ -1,7 +1,7 @@
 import { fileCommands } from '../files/file-writes.ts'
 import { addChecksums } from '../maintenance/add-checksums.ts'
 import { purgeOrganizations, purgeTables, sweepExpired } from '../maintenance/sweep.ts'
-import { vacuum } from '../maintenance/vacuum-step.ts'
+import { vacuum } from '../maintenance/vacuumer.ts'
 import { recordCommands } from '../records/record-writes.ts'
 import { registryCommands } from '../registry/registry-writes.ts'
 import { batch } from '../runs/batch-writes.ts'

@@ -1,5 +1,5 @@
+import { threadClock } from '../archive/clock-watch.ts'
 import { CommitTimeWriter } from '../archive/commit-times.ts'
-import { threadClock } from '../archive/server-clock.ts'
 import type { CheckpointFault } from '../connection.ts'
 import { type Command, decodeGroup, encodeOutcomes } from './command.ts'
 import { WriteConnection } from './write-connection.ts'
@@ -92,9 +92,9 @@ const commitWaiting = (): void => {
 
 const checkpoint = (truncates: boolean): void => {
   checkpointDue = undefined
-  let fault = connection.failure === undefined ? connection.checkpoint() : undefined
+  let fault = connection.failure === undefined ? connection.db.checkpoint() : undefined
   const mayTruncate = truncates && fault === undefined && connection.failure === undefined
-  if (mayTruncate && walState().pendingPages === 0) fault = connection.truncateWal()
+  if (mayTruncate && walState().pendingPages === 0) fault = connection.db.truncateWal()
   reply({ checkpointed: true, ...walState(), fault })
 }
 
@@ -130,7 +130,7 @@ self.onmessage = (event: MessageEvent<ToWriter>) => {
     }
   } else {
     checkpointDue = undefined
-    connection.close()
+    connection.db.close()
     reply({ closed: true })
   }
 }
