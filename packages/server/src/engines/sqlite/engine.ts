@@ -21,7 +21,7 @@ import { sqliteApiKeys } from './registry/api-keys.ts'
 import { sqliteOrganizations } from './registry/organizations.ts'
 import { sqliteSecrets } from './registry/secrets.ts'
 import { sqliteBuckets, sqliteTables } from './registry/tables.ts'
-import { SqliteRuns } from './runs/runs.ts'
+import { sqliteRuns } from './runs/runs.ts'
 import type { SqliteSettings } from './settings.ts'
 import { sqliteTasks } from './tasks/tasks.ts'
 import { sqliteTransfer } from './transfer/transfer.ts'
@@ -78,7 +78,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
     if (role !== 'guest' && !noMmap) db.run(`PRAGMA mmap_size = ${mapBytesMax}`)
     const store = new OpenStore({ db, channel, role, damage, log })
     const { snapshot, watch } = store
-    const runs = new SqliteRuns(store)
+    const runs = sqliteRuns(store)
     if (observer !== undefined) observeRuns(runs, observer)
     return {
       description: `sqlite ${db.one<{ v: string }>('SELECT sqlite_version() AS v')!.v}`,

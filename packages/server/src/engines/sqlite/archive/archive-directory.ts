@@ -39,8 +39,7 @@ const formatIn = (text: string | undefined): number | undefined => {
 }
 
 /** The same for a store and for what is restored from it. */
-export const storeIdOf = (db: Connection): string =>
-  db.prepare<{ id: string }, []>('SELECT id FROM archive_id').get()!.id
+export const storeIdOf = (db: Connection): string => db.one<{ id: string }>('SELECT id FROM archive_id')!.id
 
 /** The directory of an archive, locked for this process. */
 export class ArchiveDirectory {

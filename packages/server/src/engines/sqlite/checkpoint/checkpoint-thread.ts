@@ -29,7 +29,7 @@ const setPin = (isPinned: boolean): void => {
   if (!isPinned) return
   pin ??= new Connection(db!.path, 256)
   pin.run('BEGIN')
-  pin.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get()
+  pin.one('SELECT 1 FROM sqlite_schema LIMIT 1')
 }
 
 const reply = (message: FromCheckpointThread): void => self.postMessage(message)

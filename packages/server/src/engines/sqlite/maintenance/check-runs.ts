@@ -7,11 +7,11 @@ import { type RunRow, readRun, runColumns } from '../runs/run-rows.ts'
 const rowsPerStep = 500
 
 /**
- * Each task has a declaration, and each run a task, the members that its status needs, and the texts it was written with. Each
- * lease has its entry in `leases`, and there is no other one.
+ * Checks that each task has a declaration, and each run a task, the members that its status needs, and the texts it was written
+ * with. Each lease must have its entry in `leases`, and each entry its lease.
  */
 export async function* checkRuns(db: Connection, { table }: Required<CheckNotes>): AsyncIterable<string> {
-  const lost = db.prepare<{ id: number; line: string }, []>(
+  const lost = db.all<{ id: number; line: string }>(
     `SELECT id, 'task ' || id || ' has no declaration' AS line FROM tables
        WHERE kind = 'task' AND id NOT IN (SELECT table_id FROM tasks)
      UNION ALL SELECT table_id, 'the declaration ' || table_id || ' belongs to no task' FROM tasks
@@ -19,43 +19,30 @@ export async function* checkRuns(db: Connection, { table }: Required<CheckNotes>
      UNION ALL SELECT table_id, 'task ' || table_id || ': its declaration names another organization' FROM tasks k
        JOIN tables t ON t.id = k.table_id WHERE t.org_id <> k.org_id`,
   )
-  for (const { id, line } of lost.all()) {
+  for (const { id, line } of lost) {
     table(id)
     yield line
   }
-  const tasks = new Set(
-    db
-      .prepare<{ id: number }, []>('SELECT table_id AS id FROM tasks')
-      .all()
-      .map(({ id }) => id),
-  )
-  const step = db.prepare<CheckedRow, [number, number]>(
-    `SELECT ${runColumns}, (r.key IS NOT NULL AND r.status = 'queued' AND EXISTS (SELECT 1 FROM runs o
+  const tasks = new Set(db.all<{ id: number }>('SELECT table_id AS id FROM tasks').map(({ id }) => id))
+  const step = `SELECT ${runColumns}, (r.key IS NOT NULL AND r.status = 'queued' AND EXISTS (SELECT 1 FROM runs o
        WHERE o.task_id = r.task_id AND o.key = r.key AND o.status = 'running')) AS isHeld,
-       (r.lease_until IS NULL OR EXISTS (SELECT 1 FROM leases WHERE until = r.lease_until AND seq = r.seq
-         AND org_id = coalesce((SELECT org_id FROM tasks WHERE table_id = r.task_id), 0))) AS isListed
-     FROM runs r WHERE seq > ?1 ORDER BY seq LIMIT ?2`,
-  )
-  const walk = walkRows(
-    (afterSeq, rowsMax) => step.all(afterSeq, rowsMax),
-    ({ seq }) => seq,
-    { rowsPerStep, unread: 'runs of the numbers', unordered: 'runs' },
-  )
-  for await (const rows of walk) {
-    if (typeof rows === 'string') {
-      yield rows
-      continue
-    }
-    for (const row of rows) {
-      const findings = findingsOf(row, tasks)
-      if (findings.length > 0) table(row.task_id)
-      for (const finding of findings) yield `run ${row.id} (task ${row.task_id}): ${finding}`
-    }
+     (r.lease_until IS NULL OR EXISTS (SELECT 1 FROM leases WHERE until = r.lease_until AND seq = r.seq
+       AND org_id = coalesce((SELECT org_id FROM tasks WHERE table_id = r.task_id), 0))) AS isListed
+   FROM runs r WHERE seq > ?1 ORDER BY seq LIMIT ?2`
+  const findingsOf = (row: CheckedRow): string[] => {
+    const findings = faultsOf(row, tasks)
+    if (findings.length > 0) table(row.task_id)
+    return findings.map((finding) => `run ${row.id} (task ${row.task_id}): ${finding}`)
   }
-  const strays = db.prepare<{ seq: number }, []>(
+  yield* walkRows(
+    (afterSeq, rowsMax) => db.all<CheckedRow>(step, afterSeq, rowsMax),
+    ({ seq }) => seq,
+    { rowsPerStep, unread: 'runs of the numbers', unordered: 'runs', findingsOf },
+  )
+  const strays = db.all<{ seq: number }>(
     'SELECT seq FROM leases l WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.seq = l.seq AND r.lease_until = l.until)',
   )
-  for (const { seq } of strays.all()) yield `the entry of a lease belongs to no run: ${seq}`
+  for (const { seq } of strays) yield `the entry of a lease belongs to no run: ${seq}`
 }
 
 interface CheckedRow extends RunRow {
@@ -63,7 +50,7 @@ interface CheckedRow extends RunRow {
   isListed: number
 }
 
-const findingsOf = (row: CheckedRow, tasks: Set<number>): string[] => {
+const faultsOf = (row: CheckedRow, tasks: Set<number>): string[] => {
   const findings: string[] = []
   if (!tasks.has(row.task_id)) findings.push('its task does not exist')
   if (readRun(row) === undefined) findings.push('it is not as it was written: its checksum does not match')

@@ -155,8 +155,8 @@ export class Scanner {
 
   /** Sweeps remove expired rows, so that there are few of them in nearly every store at nearly every time. */
   #hasFewExpired(nowMs: number): boolean {
-    const statement = this.#db.prepare<{ count: number }, [number, number]>(expiredRowsSql)
-    return statement.get(nowSeconds(nowMs), fewExpiredRows + 1)!.count <= fewExpiredRows
+    const found = this.#db.one<{ count: number }>(expiredRowsSql, nowSeconds(nowMs), fewExpiredRows + 1)
+    return found!.count <= fewExpiredRows
   }
 
   /**
@@ -168,11 +168,9 @@ export class Scanner {
     const bounds = boundsOf(table, scan, nowMs)
     // Parameters are numbered, and `primary` has no sixth.
     if (index === 'primary') bounds.push(0)
-    const counted = this.#db.prepare<{ count: number }, Bound[]>(countSql(index, descending))
-    const { count } = counted.get(...bounds, rowsMax + 1)!
+    const { count } = this.#db.one<{ count: number }>(countSql(index, descending), ...bounds, rowsMax + 1)!
     if (count <= rowsMax) return { count, next: undefined }
-    const nth = this.#db.prepare<{ id: number }, Bound[]>(nthIdSql(index, descending))
-    const { id } = nth.get(...bounds, rowsMax - 1)!
+    const { id } = this.#db.one<{ id: number }>(nthIdSql(index, descending), ...bounds, rowsMax - 1)!
     return { count: rowsMax, next: this.#positionAt(table, id, index) }
   }
 
@@ -228,15 +226,15 @@ export class Scanner {
     const id = -(row.data as number)
     row.data = id
     // Compared with the values of this row, not with those of a second look: these are what is sent.
-    const { data } = this.#db.prepare<StoredRecord, [number]>(inFullSql).get(id)!
+    const { data } = this.#db.one<StoredRecord>(inFullSql, id)!
     this.#rowCheck.take(tableId, { ...row, data })
   }
 
   /** A row whose data was not read, compared with its checksum. */
   #readInFull(tableId: number, id: number): StoredRecord {
-    const record = this.#db.prepare<StoredRecord, [number]>(inFullSql).get(id)
+    const record = this.#db.one<StoredRecord>(inFullSql, id)
     // An index has an entry for it.
-    if (record === null) throw new CubbyError('store_damaged', damageMessage, { hint: damageHint })
+    if (record === undefined) throw new CubbyError('store_damaged', damageMessage, { hint: damageHint })
     this.#rowCheck.take(tableId, record)
     // The checksum does not cover the id: with one that damage changed, this may be another record, whole as it is.
     if (this.#idOf(tableId, record) !== id) throw damagedRecord(record)
@@ -260,9 +258,9 @@ export class Scanner {
 
   #idOf(tableId: number, record: StoredRecord): number {
     const { hashKey, rangeKey } = record
-    const found = this.#db.prepare<{ id: number }, [number, string, string]>(idSql).get(tableId, hashKey, rangeKey)
+    const found = this.#db.one<{ id: number }>(idSql, tableId, hashKey, rangeKey)
     // The index of keys has no entry for it: its key was changed by damage.
-    if (found === null) throw damagedRecord(record)
+    if (found === undefined) throw damagedRecord(record)
     return found.id
   }
 }

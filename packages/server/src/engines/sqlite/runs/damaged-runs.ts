@@ -9,7 +9,7 @@ const indexes = ['by_id', 'by_queued_key', 'by_running_key', 'due', 'by_lease', 
  * values in the row, and fails if it does not find them, or if a value has the wrong type. Then the indexes are dropped first, and
  * created again from the changed rows, which takes seconds per million runs.
  */
-export const changeDamaged = (db: Connection, change: () => void, changeWithoutIndexes = change): void => {
+export const changeDamaged = (db: Connection, change: () => unknown, changeWithoutIndexes = change): void => {
   db.run('SAVEPOINT damaged_run')
   try {
     change()
@@ -48,10 +48,10 @@ export const readOrNote = <T>(seq: number, read: () => T): T => {
 
 /** Undefined if damage keeps the work from being done; nothing of it is applied then. */
 const attempt = <T>(db: Connection, work: () => T): { done: T } | undefined => {
-  db.prepare('SAVEPOINT run_work').run()
+  db.change('SAVEPOINT run_work')
   try {
     const done = work()
-    db.prepare('RELEASE run_work').run()
+    db.change('RELEASE run_work')
     return { done }
   } catch (error) {
     // After other errors the transaction is over.
@@ -100,19 +100,17 @@ export const failDamaged = (db: Connection, seq: number, nowMs: number): Indexed
   const failed = `status = 'failed', held = 0, lease = NULL, lease_until = NULL, updated_at = ?2, finished_at = ?2,
     error_code = NULL, error_message = NULL`
   const unknown: IndexedRun = { taskId: 0, id: `damaged-${seq}`, runningKey: null }
-  const run = db.prepare<IndexedRun, [number]>(indexed).get(seq) ?? unknown
-  const change = (sql: string, ...values: (number | string)[]) =>
-    db.prepare<unknown, (number | string)[]>(sql).run(seq, nowMs, ...values)
+  const run = db.one<IndexedRun>(indexed, seq) ?? unknown
   changeDamaged(
     db,
-    () => change(`UPDATE runs SET ${failed} WHERE seq = ?1`),
+    () => db.change(`UPDATE runs SET ${failed} WHERE seq = ?1`, seq, nowMs),
     () =>
-      change(
+      db.change(
         `UPDATE runs SET ${failed}, task_id = ?3, id = ?4, key = NULL, run_at = ?2, attempt = 0, done_lease = NULL,
            created_at = ?2, progress = NULL, payload = coalesce(CAST(payload AS TEXT), ''), result = NULL WHERE seq = ?1`,
-        ...[run.taskId, run.id],
+        ...[seq, nowMs, run.taskId, run.id],
       ),
   )
-  db.prepare<unknown, [number]>('DELETE FROM leases WHERE seq = ?1').run(seq)
+  db.change('DELETE FROM leases WHERE seq = ?1', seq)
   return run
 }

@@ -34,6 +34,9 @@ export interface RunRow {
 export const runColumns = `seq, task_id, id, status, iif(typeof(key) = 'text', 0, CAST(key AS TEXT)) AS key, run_at, attempt,
   held, lease, lease_until, done_lease, created_at, updated_at, finished_at, error_code, error_message, progress, payload, result`
 
+export const runBySeq = `SELECT ${runColumns} FROM runs WHERE seq = ?1`
+export const runById = `SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND id = ?2`
+
 export type RunValue = string | number | null
 
 // The state of a run: all its columns between the ids and the long texts, in their order. The checksum of a stored row covers it
@@ -167,6 +170,6 @@ const insertLease = `INSERT INTO leases VALUES (${organizationOfTask}, ?2, ?3)`
 export const moveLease = (db: Connection, before: Leased, { leaseUntilMs }: Pick<Run, 'leaseUntilMs'>): void => {
   const { seq, taskId, leaseUntilMs: beforeMs } = before
   if (beforeMs === leaseUntilMs) return
-  if (beforeMs !== null) db.prepare<unknown, number[]>(removeLease).run(taskId, beforeMs, seq)
-  if (leaseUntilMs !== null) db.prepare<unknown, number[]>(insertLease).run(taskId, leaseUntilMs, seq)
+  if (beforeMs !== null) db.change(removeLease, taskId, beforeMs, seq)
+  if (leaseUntilMs !== null) db.change(insertLease, taskId, leaseUntilMs, seq)
 }

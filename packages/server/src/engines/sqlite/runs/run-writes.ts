@@ -26,8 +26,9 @@ import {
   insertRun,
   moveLease,
   type RunRow,
-  type RunValue,
   readRun,
+  runById,
+  runBySeq,
   runColumns,
   runValues,
   toRun,
@@ -43,9 +44,6 @@ const unreadableDueMax = 20
 const isDue = (run: Run, taskId: number, nowMs: number): boolean =>
   run.taskId === taskId && run.status === 'queued' && !run.held && run.runAtMs <= nowMs
 
-const runBySeq = `SELECT ${runColumns} FROM runs WHERE seq = ?1`
-const runById = `SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND id = ?2`
-
 /** Changes runs inside the transaction that is open on `db`. */
 export class RunWrites {
   readonly #db: Connection
@@ -58,10 +56,6 @@ export class RunWrites {
     this.#tasks = tasks
   }
 
-  #one<Row>(sql: string, ...values: RunValue[]): Row | undefined {
-    return this.#db.prepare<Row, RunValue[]>(sql).get(...values) ?? undefined
-  }
-
   #task(taskId: number): DumpedTask {
     const task = this.#tasks.find(taskId)
     // A purge has removed it since it was looked up.
@@ -70,7 +64,7 @@ export class RunWrites {
   }
 
   #find(taskId: number, id: string): Run | undefined {
-    const row = this.#one<RunRow>(runById, taskId, id)
+    const row = this.#db.one<RunRow>(runById, taskId, id)
     return row && toRun(row)
   }
 
@@ -81,38 +75,30 @@ export class RunWrites {
   }
 
   isQueued(taskId: number, key: string | null): boolean {
-    return key !== null && this.#isAny(taskId, key, 'queued')
+    return key !== null && this.#ofKey('1', taskId, key, 'queued') !== undefined
   }
 
   isRunning(taskId: number, key: string | null): boolean {
-    return key !== null && this.#isAny(taskId, key, 'running')
+    return key !== null && this.#ofKey('1', taskId, key, 'running') !== undefined
   }
 
-  /** Without the row, whose payload may be long. */
-  #isAny(taskId: number, key: string, status: 'queued' | 'running'): boolean {
-    const sql = `SELECT 1 FROM runs WHERE task_id = ?1 AND key = CAST(?2 AS BLOB) AND status = '${status}'`
-    return this.#one(sql, taskId, key) !== undefined
-  }
-
-  /** The status is part of the text, so that SQLite takes the partial index. */
-  #ofKey(taskId: number, key: string, status: 'queued'): RunRow | undefined {
-    return this.#one<RunRow>(
-      `SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND key = CAST(?2 AS BLOB) AND status = '${status}'`,
-      ...[taskId, key],
-    )
+  /** The status is part of the text, so that SQLite takes the partial index. `columns` is 1 if the long row is not needed. */
+  #ofKey<Row>(columns: string, taskId: number, key: string, status: 'queued' | 'running'): Row | undefined {
+    const sql = `SELECT ${columns} FROM runs WHERE task_id = ?1 AND key = CAST(?2 AS BLOB) AND status = '${status}'`
+    return this.#db.one(sql, taskId, key)
   }
 
   insert(taskId: number, run: NewRun, nowMs: number): Run {
-    const { seq } = this.#one<{ seq: number }>(`SELECT 1 + coalesce(
+    const { seq } = this.#db.one<{ seq: number }>(`SELECT 1 + coalesce(
       (SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0) AS seq`)!
     const created = createRun(seq, taskId, run, this.isRunning(taskId, run.key), nowMs)
-    this.#db.prepare<unknown, RunValue[]>(insertRun).run(...runValues(created))
+    this.#db.change(insertRun, ...runValues(created))
     return created
   }
 
   /** Writes a run over its row. */
   replace(before: Run, run: Run): Run {
-    this.#db.prepare<unknown, RunValue[]>(updateRun).run(...runValues(run))
+    this.#db.change(updateRun, ...runValues(run))
     moveLease(this.#db, before, run)
     if (before.status === 'running' && run.status !== 'running') this.release(run.taskId, run.key, run.updatedAtMs)
     return run
@@ -120,7 +106,7 @@ export class RunWrites {
 
   /** The running run of the key has ended: one that waited behind it can start. */
   release(taskId: number, key: string | null, nowMs: number): void {
-    const row = key === null ? undefined : this.#ofKey(taskId, key, 'queued')
+    const row = key === null ? undefined : this.#ofKey<RunRow>(runColumns, taskId, key, 'queued')
     if (row === undefined) return
     const run = readRun(row)
     if (run === undefined) failDamaged(this.#db, row.seq, nowMs)
@@ -130,7 +116,7 @@ export class RunWrites {
   add(taskId: number, run: NewRun, nowMs: number): AddResult {
     const { declaration } = this.#task(taskId)
     if (run.key !== null) {
-      const queued = this.#ofKey(taskId, run.key, 'queued')
+      const queued = this.#ofKey<RunRow>(runColumns, taskId, run.key, 'queued')
       const before = queued && readRun(queued)
       if (before !== undefined) return { run: this.replace(before, mergeRun(before, run, nowMs)), created: false }
       // A damaged run keeps no other of its key from being added.
@@ -139,7 +125,7 @@ export class RunWrites {
       const present = this.#find(taskId, run.id)
       if (present !== undefined && isKept(present, declaration.keepSeconds, nowMs))
         return present.payload === run.payload ? { run: present, created: false } : { refused: 'exists', run: present }
-      if (present !== undefined) this.#db.prepare<unknown, [number]>('DELETE FROM runs WHERE seq = ?1').run(present.seq)
+      if (present !== undefined) this.#db.change('DELETE FROM runs WHERE seq = ?1', present.seq)
     }
     return { run: this.insert(taskId, run, nowMs), created: true }
   }
@@ -147,20 +133,20 @@ export class RunWrites {
   claim(taskId: number, options: ClaimOptions, nowMs: number): Run[] {
     const { declaration } = this.#task(taskId)
     if (declaration.url !== null) throw pushedTask()
-    return declaration.paused ? [] : this.#hand(taskId, declaration, options, nowMs)
+    return declaration.paused ? [] : this.#startRuns(taskId, declaration, options, nowMs)
   }
 
   claimPushes(taskId: number, limit: number, nowMs: number): Pushes | undefined {
     const task = this.#tasks.find(taskId)
     if (task === undefined) return undefined
     const { declaration, secrets } = task
-    const hands = declaration.url !== null && !declaration.paused
-    const runs = hands ? this.#hand(taskId, declaration, { limit, leaseMs: undefined }, nowMs) : []
+    const pushes = declaration.url !== null && !declaration.paused
+    const runs = pushes ? this.#startRuns(taskId, declaration, { limit, leaseMs: undefined }, nowMs) : []
     return { runs, declaration, secrets: signingSecrets(secrets, nowMs) }
   }
 
   /** By runAt, then seq; only runs that are due and not held are looked at. */
-  #hand(
+  #startRuns(
     taskId: number,
     declaration: DumpedTask['declaration'],
     { limit, leaseMs = declaration.leaseSeconds * 1000 }: ClaimOptions,
@@ -168,16 +154,18 @@ export class RunWrites {
   ): Run[] {
     const { concurrency } = declaration
     const rowsMax =
-      concurrency === null ? limit : Math.min(limit, concurrency - this.#countRunning(taskId, concurrency))
+      concurrency === null
+        ? limit
+        : Math.min(limit, concurrency - this.#db.one<{ n: number }>(countRunning, taskId, concurrency)!.n)
     if (rowsMax <= 0) return []
     const due: { seq: number; run: Run | undefined }[] = []
     let bytes = 0
-    const seqs = this.#db.prepare<{ seq: number }, RunValue[]>(dueRuns).all(taskId, nowMs, rowsMax + unreadableDueMax)
+    const seqs = this.#db.all<{ seq: number }>(dueRuns, taskId, nowMs, rowsMax + unreadableDueMax)
     for (const { seq } of seqs) {
       if (due.length === rowsMax) break
       if (isUnreadable(seq)) continue
       // By its number alone: where the index and the row differ, a row that was found by the index would have some of each.
-      const row = readOrNote(seq, () => this.#one<RunRow>(runBySeq, seq))
+      const row = readOrNote(seq, () => this.#db.one<RunRow>(runBySeq, seq))
       const run = row && readRun(row)
       if (row === undefined) continue
       if (run !== undefined && !isDue(run, taskId, nowMs)) continue
@@ -193,10 +181,6 @@ export class RunWrites {
       failDamaged(this.#db, seq, nowMs)
       return undefined
     }).filter((run) => run !== undefined)
-  }
-
-  #countRunning(taskId: number, most: number): number {
-    return this.#one<{ n: number }>(countRunning, taskId, most)!.n
   }
 
   /** Writes a change over the run `before`, unless it was refused or made before. */

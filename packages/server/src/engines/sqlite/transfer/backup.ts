@@ -220,16 +220,15 @@ const verifyCopy = async (path: string, what: string): Promise<Counts> => {
     const foreign: string[] = []
     const notes = { foreign: (one: string) => void foreign.push(one) }
     for await (const finding of checkStore(db, notes)) throw new OperatorError(`${what} is not sound: ${finding}`)
-    const count = (from: string): number => db.prepare<{ n: number }, []>(`SELECT count(*) AS n FROM ${from}`).get()!.n
-    const files = count(`blobs WHERE state = 'live'`)
+    const files = db.count(`blobs WHERE state = 'live'`)
     return {
-      organizations: count('organizations'),
-      tables: count(`tables WHERE kind = 'table'`),
-      records: count('records') - files,
-      buckets: count(`tables WHERE kind = 'bucket'`),
+      organizations: db.count('organizations'),
+      tables: db.count(`tables WHERE kind = 'table'`),
+      records: db.count('records') - files,
+      buckets: db.count(`tables WHERE kind = 'bucket'`),
       files,
-      tasks: count(`tables WHERE kind = 'task'`),
-      runs: count('runs'),
+      tasks: db.count(`tables WHERE kind = 'task'`),
+      runs: db.count('runs'),
       ...(foreign.length > 0 ? { foreign } : {}),
     }
   } catch (error) {
