@@ -30,7 +30,10 @@ export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): Clo
     if (mustExist && !existsSync(join(dataDir, 'cubby.db'))) throw new StoreRefused(`there is no store in ${dataDir}`)
     return openEngine({ dataDir, ...options, ...settings })
   }
-  /** Opening it checks that it is a store, of a known version and with its schema, and that no sync has failed. */
+  /**
+   * Runs `work` while a guest has the store open. Opening it checks that it is a store, of a known version and with its schema,
+   * and that no sync has failed.
+   */
   const besideStore = async <T>(work: () => Promise<T>): Promise<T> => {
     const engine = await open({ role: 'guest', mustExist: true, requiresOwnSchema: true })
     try {

@@ -6,12 +6,12 @@ import { Archiver, type ArchiverOptions } from './archiver.ts'
 import { threadClock } from './clock-watch.ts'
 import type { Fingerprint } from './token.ts'
 
-// Runs the archiver. Its files may be on a slow disk: nothing else waits for them.
+// This thread runs the archiver. The files of the archive may be on a slow disk: nothing else waits for them.
 
 declare const self: Worker
 
 export type ArchiveThreadOptions = Omit<ArchiverOptions, 'held' | 'now' | 'log' | 'skipped'> & {
-  /** For tests: see threadClock. */
+  /** Tests set it: see threadClock. */
   clock: string | undefined
   skipped: SharedArrayBuffer
 }
@@ -25,7 +25,7 @@ export type ToArchiveThread =
   | { close: true; closed?: Fingerprint }
 
 export type FromArchiveThread =
-  /** The answers to `hold` and `open`; `refused`: the server must not start. */
+  /** The replies to `hold` and `open`. `refused`: the server must not start. */
   | { opened: true }
   | { refused: string }
   | { flushed: number }
@@ -42,7 +42,7 @@ let ticks: Timer | undefined
 const reply = (message: FromArchiveThread): void => self.postMessage(message)
 const report = (): void => reply({ state: archiver!.state })
 
-/** As long as a step took, the disks are free for others then. */
+/** Copies a part of a base. The disks are then left to others for as long as the step took. */
 const stepBase = (): void => {
   if (archiver === undefined) return
   const startedMs = performance.now()

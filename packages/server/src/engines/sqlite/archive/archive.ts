@@ -14,7 +14,7 @@ import { threadClock } from './clock-watch.ts'
 import { removeTimes, timesName } from './commit-times.ts'
 import { fingerprintOf, hasToken, removeToken } from './token.ts'
 
-/** A checkpoint does not wait longer for the archive: writes would wait for the checkpoint in the end. */
+/** A checkpoint waits at most this long for the archive: writes would wait for the checkpoint in the end. */
 const flushMsMax = 10_000
 const restartPauseMs = 1_000
 
@@ -22,7 +22,7 @@ interface ArchiveOptions {
   dataDir: string
   settings: ArchiveSettings
   log: Log
-  /** For tests: see fault-point.ts. */
+  /** Tests set it: see fault-point.ts. */
   faults: string | undefined
 }
 
@@ -155,7 +155,7 @@ export class Archive {
     await this.#thread?.end(end)
   }
 
-  /** From here on the archive has a gap, whatever becomes of this process. */
+  /** Notes that the archive has a gap from here on, whatever becomes of this process. */
   #skip(): void {
     if (this.#start === undefined) return
     Atomics.add(new Int32Array(this.#skipped), 0, 1)

@@ -17,9 +17,12 @@ import {
 import { BaseCopy, requireRoom } from './base-copy.ts'
 import type { Run } from './run.ts'
 
-/** After this time, or after `baseEveryMs` if that is shorter, a scheduled base that failed is tried again. */
+/** A scheduled base that failed is tried again after this time, or after `baseEveryMs` if that is shorter. */
 const retryMsMax = 60_000
-/** A base after the clock was set back bounds what is replayed from before that; a clock that is set all the time causes few. */
+/**
+ * A base that is made after the clock was set back limits the commits that a restore replays. This interval keeps a clock that
+ * is set all the time from causing many.
+ */
 const setBackEveryMs = 3_600_000
 
 export interface BasesOptions {
@@ -28,22 +31,22 @@ export interface BasesOptions {
   databaseFile: number
   keepMs: number
   baseEveryMs: number
-  /** How long after a start, and after a jump of the clock, nothing is removed. */
+  /** Nothing is removed for this long after a start, and after a jump of the clock. */
   holdMs: number
   now: () => number
   log: Log
 }
 
-/** When bases are made, and what becomes of old ones. At most one is being copied. */
+/** Decides when bases are made and which are removed. At most one is being copied. */
 export class Bases {
   readonly #options: BasesOptions
   readonly #state: ArchiveState
-  /** Nothing is removed by a clock that may be wrong. */
+  /** A clock that may be wrong removes nothing. */
   readonly #keptFrom: () => number
   readonly #removesFrom: number
   #copy: BaseCopy | undefined
   #retryAtMs = 0
-  /** Until then, a clock that was set back causes no further base. */
+  /** A clock that was set back causes no further base until then. */
   #setBackUntil = 0
 
   constructor(options: BasesOptions, state: ArchiveState) {
@@ -82,7 +85,7 @@ export class Bases {
   step(run: Run, flush: () => void): void {
     const copy = this.#copy!
     if (this.#orPostpone(run, () => copy.step()) !== false) return
-    // What a checkpoint has copied so far was archived before it. This is at least as far.
+    // Everything that a checkpoint has copied so far was archived before it. This flush archives at least as much.
     flush()
     const base = this.#orPostpone(run, () => copy.finish(run.reach, this.#keptFrom()))
     if (base === undefined) return
@@ -100,14 +103,14 @@ export class Bases {
     this.#copy = undefined
   }
 
-  /** Throws if a base has no room, also without what is too old. */
+  /** Removes what is too old. Throws if a base has no room even so. */
   makeRoom(): void {
     const { dir, databaseFile } = this.#options
     this.#dropOld()
     requireRoom(dir, fstatSync(databaseFile).size)
   }
 
-  /** Removing what is too old may fail, and is tried again with the next base. That is no reason for a gap. */
+  /** A failure to remove old files is no reason for a gap: it is tried again with the next base. */
   #dropOld(): void {
     const { dir, keepMs, log } = this.#options
     const nowMs = this.#keptFrom()
@@ -120,8 +123,8 @@ export class Bases {
   }
 
   /**
-   * Undefined if the base fails. It is made later then: restores use the one before, and the commits since. Throws if there is
-   * none before: without it, nothing can be restored from the run.
+   * Returns undefined if the base fails. It is made later then: restores use the one before, and the commits since. Throws if
+   * there is none before: without it, nothing can be restored from the run.
    */
   #orPostpone<T>(run: Run, work: () => T): T | undefined {
     try {
@@ -143,7 +146,7 @@ export class Bases {
 
 const megabytes = (bytes: number): number => Math.round(bytes / 100_000) / 10
 
-/** A base, for the decision what is dropped. */
+/** A base, as the decision on old files needs it. */
 interface KnownBase {
   run: number
   number: number
@@ -151,12 +154,12 @@ interface KnownBase {
   keptFromMs: number
 }
 
-/** Stamps of the clock that are this far ahead of it now are wrong. */
+/** A time that is this far ahead of the clock now was written while the clock was wrong. */
 const aheadMsMax = 60_000
 
 /**
- * The oldest base that is needed to restore every time from `sinceMs` on: the newest one before which nothing is as late as
- * that. Undefined if all are needed. `bases` are in order. A base that was made while the clock was behind is as late as the
+ * The oldest base that is needed to restore every time from `sinceMs` on: the last one before the first base that is later than
+ * that. Undefined if all are needed. `bases` are in order. A base that was made while the clock was behind counts as late as the
  * one before it; one that was made while the clock was ahead says nothing.
  */
 export const oldestNeeded = (bases: readonly KnownBase[], sinceMs: number, nowMs: number): KnownBase | undefined => {
@@ -174,7 +177,8 @@ const dropOld = (dir: string, sinceMs: number, nowMs: number): string[] => {
         const { firstSegment, keptFromMs } = readJson(pathsOfRun(runDir).baseInfo(number), shapes.base)!
         return [{ run, number, firstSegment, keptFromMs }]
       } catch {
-        // A damaged description: no restore can use its base, and it goes with those that are older than the next.
+        // The description is damaged: no restore can use its base, and it is removed with those that are older than the next
+        // one.
         return []
       }
     }),

@@ -6,11 +6,11 @@ import { type KnownArchive, type KnownRun, readArchive, wholeBlocks } from './ca
 import { type Piece, passedOver, readPieces, requireNext, type Stretch } from './history.ts'
 import { frameBytesOf, frameHeaderBytes, readFrameHead } from './wal-file.ts'
 
-// Which bases and which commits a restore to a time needs. A commit is restored if it began before the time.
+// A restore to a time needs a base and all commits after it that began before the time.
 
 interface Target {
   run: KnownRun
-  /** Each of them will do; the first needs the fewest commits. */
+  /** A restore can use any of them; the first needs the fewest commits. */
   bases: KnownRun['bases']
   /** The last commit of the restored store. */
   position: Position
@@ -31,7 +31,7 @@ const findTarget = (archive: KnownArchive, atMs: number): Target => {
   return { run, bases: bases.filter(({ end }) => !isBefore(position, end)).toReversed(), position }
 }
 
-/** Where the time is. Undefined if the archive does not cover it. */
+/** Finds the stretch and the commit of the time. Undefined if the archive does not cover it. */
 export const findStretch = (
   stretches: readonly Stretch[],
   atMs: number,
@@ -47,7 +47,7 @@ export const findStretch = (
 
 const refusal = (atMs: number, why: string): OperatorError => new OperatorError(`--at ${showTime(atMs)} ${why}`)
 
-/** Says why there is nothing of that time, and which times are nearest. */
+/** Says why that time cannot be restored, and which times are nearest. */
 const refuse = (findings: readonly string[], pieces: readonly Piece[], atMs: number): OperatorError => {
   const usable = pieces.flatMap(({ stretches }) => stretches.filter(({ fromMs, toMs }) => fromMs <= toMs))
   const damage = [...findings, ...pieces.flatMap(({ broken }) => broken?.message ?? [])]
@@ -163,7 +163,7 @@ const replay = ({ run, position }: Target, base: Base, database: number): number
   return pages
 }
 
-/** How many frames of the block belong to commits up to the target. */
+/** Returns the number of frames of the block that belong to commits up to the target. */
 const framesUpTo = ({ generation, first, count }: BlockMeta, target: Position): number => {
   if (generation < target.generation) return count
   return generation > target.generation ? 0 : Math.max(0, Math.min(count, target.frame - first + 1))

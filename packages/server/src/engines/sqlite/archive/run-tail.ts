@@ -21,7 +21,7 @@ interface WholeBlocks {
   isAll: boolean
 }
 
-/** The blocks up to the first that is not whole: the server may have ended while it wrote it. */
+/** Reads the blocks up to the first that is not whole: the server may have ended while it wrote it. */
 const readWhole = (path: string): WholeBlocks => {
   const file = openSync(path, 'r')
   const found: WholeBlocks = { last: undefined, bytes: 0, isAll: true }

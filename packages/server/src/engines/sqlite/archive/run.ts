@@ -36,7 +36,7 @@ export class Run {
   checksum: Checksum = [0, 0]
   /** The last archived commit, also if the WAL is empty now or another generation has begun. */
   position: Position
-  /** How far it goes. A block that could not be written is not in it. */
+  /** The reach of the run, without a block that could not be written. */
   reach: RunReach
   generationFirstSegment = 1
   lastSegment = 0
@@ -99,7 +99,7 @@ export class Run {
     this.checksum = header.checksum
   }
 
-  /** Durable when it returns. */
+  /** The block is durable when it returns. */
   append(meta: BlockMeta, frames: Buffer, checksum: Checksum): void {
     if (this.#segment !== undefined && this.#segment.bytes >= segmentBytesMax) this.sealSegment()
     this.#segment ??= new SegmentWriter(this.dir, this.lastSegment + 1)
@@ -111,7 +111,7 @@ export class Run {
     this.settle()
   }
 
-  /** Everything that the watch of the clock has seen is archived. */
+  /** Call it when everything that the watch of the clock has seen is archived. */
   settle(): void {
     this.reach = { last: this.position, base: this.base?.number ?? 0, ...this.clock.seen }
   }
@@ -122,7 +122,7 @@ export class Run {
     segment?.seal()
   }
 
-  /** The archive failed: nothing more is written to this run. */
+  /** Ends the run when the archive has failed: nothing more is written to it. */
   giveUp(): void {
     this.#segment?.giveUp()
     this.#segment = undefined
@@ -132,7 +132,7 @@ export class Run {
 export const writeRunEnd = (dir: string, run: number, end: RunEnd): void =>
   writeJson(pathsOfRun(pathsOf(dir).run(run)).end, end)
 
-/** A segment that is being written. After an error it takes nothing more: a second sync would prove nothing. */
+/** A segment that is being written. After an error nothing more is appended: a second sync would prove nothing. */
 class SegmentWriter {
   readonly #file: number
   readonly #open: string
@@ -155,7 +155,7 @@ class SegmentWriter {
     }
   }
 
-  /** Durable when it returns. Returns the chain of the block. */
+  /** The block is durable when it returns. Returns its chain. */
   append(block: Pick<Block, 'meta' | 'frames'>): string {
     const { parts, chain } = encodeBlock(block)
     const bytes = writeAll(this.#file, parts)
@@ -170,7 +170,7 @@ class SegmentWriter {
     syncPath(dirname(this.#sealed))
   }
 
-  /** After an error. What was synced before stays in the file under its open name, without a part of a block after it. */
+  /** Call it after an error. Synced blocks stay in the file under its open name; a part of a block after them is cut off. */
   giveUp(): void {
     try {
       ftruncateSync(this.#file, this.bytes)

@@ -1,7 +1,7 @@
 import { fdatasyncSync, fstatSync, openSync, readSync } from 'node:fs'
 
-// The format of SQLite's WAL file, as far as the archive reads it. A header of 32 bytes, then frames: a header of 24 bytes
-// and a page. A frame belongs to the current generation if it has the salts of the WAL header and its checksum continues
+// The format of SQLite's WAL file, as far as the archive reads it. A header of 32 bytes is followed by frames: a header of 24
+// bytes and a page. A frame belongs to the current generation if it has the salts of the WAL header and its checksum continues
 // that of the frame before. The last frame of a commit has the size of the database in pages.
 
 export const walHeaderBytes = 32
@@ -54,7 +54,7 @@ export const readWalHeader = (bytes: Buffer): WalHeader | undefined => {
   const magic = bytes.readUInt32BE(0)
   if (magic !== 0x377f0682 && magic !== 0x377f0683) return undefined
   const bigEndian = magic === 0x377f0683
-  // Copied, so that it is aligned.
+  // The copy is aligned.
   const checksum = addToChecksum([0, 0], Buffer.from(bytes.subarray(0, 24)), bigEndian)
   if (checksum[0] !== bytes.readUInt32BE(24) || checksum[1] !== bytes.readUInt32BE(28)) return undefined
   return {
@@ -68,7 +68,7 @@ export const readWalHeader = (bytes: Buffer): WalHeader | undefined => {
 
 export const frameBytesOf = (pageBytes: number): number => frameHeaderBytes + pageBytes
 
-/** Where frame `frame` begins; the first is 1. */
+/** The position at which frame `frame` begins; the first is 1. */
 const frameOffset = (frame: number, pageBytes: number): number => walHeaderBytes + (frame - 1) * frameBytesOf(pageBytes)
 
 export const readFrameHead = (bytes: Buffer, at: number): FrameHead => ({
@@ -81,7 +81,7 @@ export const readFrameChecksum = (bytes: Buffer, at: number): Checksum => [
   bytes.readUInt32BE(at + 20),
 ]
 
-/** How far a run of the archive goes. */
+/** The last frame that a run of the archive has. */
 export interface LastFrame extends Salts {
   frame: number
   checksum: Checksum
@@ -93,16 +93,16 @@ export const sameSalts = (a: Salts, b: Salts): boolean => a.salt1 === b.salt1 &&
 export const isNextGeneration = (last: Salts, next: Salts): boolean => next.salt1 === (last.salt1 + 1) >>> 0
 
 export interface ValidFrames {
-  /** Up to the last commit. */
+  /** The number of frames up to the last commit. */
   frames: number
-  /** Of the last of them. */
+  /** The checksum of the last of them. */
   checksum: Checksum
   /** The numbers of the frames, from 0 in `bytes`, that end a commit. */
   commits: number[]
 }
 
 /**
- * The valid frames at the beginning of `bytes` up to the last commit among them. `before` is the checksum of the frame
+ * Finds the valid frames at the beginning of `bytes` up to the last commit among them. `before` is the checksum of the frame
  * before, or of the header. `bytes` is aligned to four.
  */
 export const findCommits = (bytes: Buffer, header: WalHeader, before: Checksum): ValidFrames => {
@@ -123,20 +123,23 @@ export const findCommits = (bytes: Buffer, header: WalHeader, before: Checksum):
   return found
 }
 
-/** The first `frames` of those that were found; the last of them ends a commit. */
+/** Returns the first `frames` of those that were found; the last of them ends a commit. */
 export const cutAt = (found: ValidFrames, bytes: Buffer, { pageBytes }: WalHeader, frames: number): ValidFrames => ({
   frames,
   checksum: readFrameChecksum(bytes, (frames - 1) * frameBytesOf(pageBytes)),
   commits: found.commits.filter((frame) => frame < frames),
 })
 
-/** How much of the WAL is read at once, at first, and if there is more. */
+/** The first read of the WAL has this many bytes. Later reads are larger. */
 const readBytesMin = 256 * 1024
 const readBytes = 8 * 1024 * 1024
 /** A transaction whose frames do not fit is too large to archive. */
 const readBytesMax = 1024 * 1024 * 1024
 
-/** The WAL of an open store, beside SQLite. Its file stays the same as long as a connection is open, and readable after that. */
+/**
+ * The WAL of an open store, read without SQLite. Its file stays the same as long as a connection is open, and readable after
+ * that.
+ */
 export class WalFile {
   readonly #file: number
 
@@ -171,14 +174,14 @@ export class WalFile {
       const bytes = Buffer.alloc(Math.min(rounded, Math.floor(left / size) * size))
       const length = bytes.length === 0 ? 0 : readSync(this.#file, bytes, 0, bytes.length, at)
       const whole = bytes.subarray(0, Math.floor(length / size) * size)
-      // Behind the frames of this generation there are those of older ones, which were longer.
+      // The frames of this generation are followed by those of older ones, which were longer.
       const isAll = left <= rounded || !isOfGeneration(whole, whole.length - size, header)
       if (isAll || (wanted >= readBytes && hasCommit(whole, header))) return { bytes: whole, isAll }
       if (wanted >= readBytesMax) throw new Error('a transaction is too large to archive')
     }
   }
 
-  /** What was read is durable then. */
+  /** Makes everything that was read durable. */
   sync(): void {
     fdatasyncSync(this.#file)
   }

@@ -131,8 +131,8 @@ export const fileCommands = {
   },
 
   /**
-   * `bytes`: those that the store keeps, as a character each. Then the blob has no row before, and gets none if the condition
-   * does not hold.
+   * `bytes`: one character for each byte, if the store keeps them. Then the blob has no row before, and gets none if the
+   * condition does not hold.
    */
   commitFile(
     writers: Writers,

@@ -47,7 +47,7 @@ export const addChecksums = (
   const end = readMeta(db, 'unchecked_end') ?? 0
   if (next >= end) return 0
   if (skipped?.from === next) {
-    // The skipped rows never get one, so rows without a checksum stay accepted.
+    // The skipped rows never get a checksum, so rows without one stay accepted.
     setMeta(db, 'unchecked_left', 1)
     next = skipped.to
   }
@@ -69,7 +69,7 @@ export const addChecksums = (
   return Math.max(1, rows)
 }
 
-/** The rows at which the next step would fail. Needs a connection that only reads. */
+/** Finds the rows at which the next step would fail. It needs a connection that only reads. */
 export const findDamagedRows = (db: Connection, rowsMax: number): DamagedRows | undefined => {
   const end = readMeta(db, 'unchecked_end') ?? 0
   const read = (id: number) => orDamage(() => db.one<Row>(firstRow, id, end))

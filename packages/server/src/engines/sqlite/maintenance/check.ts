@@ -102,7 +102,7 @@ const readTableIds = (db: Connection): number[] => {
   return ids
 }
 
-/** Whether some record of the table, or entry of its indexes, cannot be read, or one has more entries than another. */
+/** Whether a record of the table, or an entry of its indexes, cannot be read, or one index has more entries than another. */
 const isDamagedTable = (db: Connection, tableId: number): boolean => {
   const count = (index: string, where = ''): number | typeof damaged =>
     orDamage(() => db.count(`records INDEXED BY ${index} WHERE table_id = ?1${where}`, tableId))

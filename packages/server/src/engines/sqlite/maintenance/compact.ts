@@ -12,15 +12,15 @@ import { prepareStore } from '../migrations/prepare-store.ts'
 import { checkStore } from './check.ts'
 import { readSpace } from './vacuumer.ts'
 
-// Writes the whole store anew, without free or half-empty pages. SQLite's VACUUM does it in one transaction: the new pages
-// are in the WAL when it commits, and a process that is killed at any moment leaves the old store or the new one. A copy that
-// takes the place of cubby.db would need less room. But a command that has the old file open would then write into a file
-// without a name.
+// Writes the whole store again, without free or half-empty pages. SQLite's VACUUM does it in one transaction: the new pages are
+// in the WAL when it commits, and a process that is killed at any moment leaves the old store or the new one. A copy that takes
+// the place of cubby.db would need less room. But a command that has the old file open would then write into a file without a
+// name.
 
 const cacheKib = 65_536
-/** How long to wait for commands that read the store, before the end of the file can be cut off. */
+/** Commands that read the store have this long to end, before the end of the file is cut off. */
 const readersMsMax = 5_000
-/** For the pages that say where others are, and for the frames of the WAL. */
+/** This much is added for the pages that say where others are, and for the frames of the WAL. */
 const roomFactor = 1.03
 
 interface CompactOptions {
@@ -96,12 +96,12 @@ const countedTables = ['organizations', 'api_keys', 'tables', 'records', 'blobs'
 const countRows = (db: Connection): string => countedTables.map((table) => db.count(table)).join()
 
 const vacuum = (db: Connection, dataDir: string, log: Log): void => {
-  // Other connections keep temporary data in memory. This one needs a whole store's worth, and on the disk that has the room:
+  // Other connections keep temporary data in memory. This one needs space for a whole store, and the disk of the store has it:
   // a system's directory for temporary files may be small, or in memory too. SQLite removes the file's name at once.
   db.run('PRAGMA temp_store = FILE')
   db.run(`PRAGMA temp_store_directory = '${dataDir.replaceAll("'", "''")}'`)
   try {
-    // For a store of a version without it. It takes effect with the VACUUM.
+    // A store of an older version may be without it. The setting takes effect with the VACUUM.
     if (db.pragma('auto_vacuum') === 0) db.run('PRAGMA auto_vacuum = INCREMENTAL')
     db.run('VACUUM')
   } catch (error) {
@@ -133,7 +133,7 @@ const refuseFault = (fault: CheckpointFault | undefined, db: Connection, dataDir
   )
 }
 
-/** As the server does it: the WAL is the only good copy. */
+/** Ends the process as the server does: the WAL is the only good copy. */
 const endAfterFailure = (dataDir: string, cause: string, log: Log): never => {
   noteDiskFailure(dataDir, cause, log)
   return endProcess(1)

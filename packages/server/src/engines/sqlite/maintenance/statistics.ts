@@ -78,7 +78,7 @@ export const sqliteStatistics = (store: OpenStore): Statistics => {
     },
 
     /**
-     * SQLite keeps no statistics that are worth it. Ids of records are drawn from one counter, and those of runs from another, so
+     * SQLite keeps no statistics that help here. Ids of records are drawn from one counter, and those of runs from another, so
      * the share of random ids that belong to a table is its share of all ids.
      */
     estimateRows({ id, kind }) {

@@ -4,7 +4,7 @@ import { faultPoint } from '../disk/fault-point.ts'
 
 // The writer thread runs the steps, as commands. The serving thread has the Vacuumer, which says when.
 
-/** Pages that one statement gives back. Time is looked at between statements. */
+/** One statement gives this many pages back. The time is compared between statements. */
 const pagesPerStatement = 4
 
 /** SQLite's number for `auto_vacuum = INCREMENTAL`. */
@@ -18,7 +18,7 @@ export interface VacuumStep {
 
 export interface Space {
   pages: number
-  /** Those that no record, index entry or table needs. */
+  /** The pages that no record, index entry or table needs. */
   freePages: number
 }
 
@@ -40,10 +40,10 @@ export const vacuumStep = (
   const giveBack = db.prepare(`PRAGMA incremental_vacuum(${pagesPerStatement})`)
   const endMs = performance.now() + msMax
   while (space.freePages > space.pages * freeShareMax && performance.now() < endMs) {
-    // It returns a row for each page, and stops when they are not read.
+    // The statement returns a row for each page, and stops when they are not read.
     giveBack.all()
     const after = readSpace(db)
-    // SQLite reports what it cannot do, so this is not expected. It must not be tried for ever.
+    // SQLite reports a failure as an error, so this is not expected. The loop must not try it for ever.
     if (after.freePages >= space.freePages) return undefined
     space = after
   }
@@ -71,21 +71,21 @@ export const vacuum = ({ db, isAlone, faults }: Writers, step: VacuumStep): Spac
 
 /** A store without a commit for this long is paused. The first look for free pages is this long after a commit. */
 export const pauseMs = 100
-/** In a pause pages are given back until at most this share of them is free. */
+/** In a pause, pages are given back until at most this share of them is free. */
 export const freeShareMax = 0.005
-/** Between commits that follow each other, only what exceeds this share: new records use the rest. */
+/** Under load, only free pages above this share are given back: new records use the rest. */
 export const freeShareUnderLoadMax = 0.1
 /** A step takes this long, and its commit. A write that arrives meanwhile waits for both. */
 const stepMsMax = 3
-/** After this time without a commit a step may take longer: only the first write after such a silence can meet it. */
+/** A step may take longer after this time without a commit: only the first write after such a silence can meet it. */
 const longPauseMs = 5_000
 const longPauseStepMsMax = 10
-/** Steps in a pause: the time between two is this many times as long as the last one took. */
+/** In a pause, the time between two steps is this many times as long as the last one took. */
 const restFactor = 1
 const restMsMin = 5
-/** Steps under load: fewer than one put in a hundred meets one. */
+/** Steps under load are this far apart: fewer than one put in a hundred meets one. */
 const underLoadEveryMs = 500
-/** After a step that failed, on a full disk for example. */
+/** The next step after one that failed, on a full disk for example, waits this long. */
 const afterFailureMs = 60_000
 
 interface VacuumerOptions {
@@ -111,14 +111,14 @@ export class Vacuumer {
     this.#options = options
   }
 
-  /** After each commit of others, and at the start: the last process may have left free pages. */
+  /** Call it after each commit of other commands, and at the start: the last process may have left free pages. */
   noteCommit(): void {
     this.#commits++
     this.#lastCommitMs = performance.now()
     if (this.#state !== 'resting') return
     this.#state = 'awake'
     this.#commitsBefore = this.#commits
-    this.#lookIn(pauseMs)
+    this.#checkIn(pauseMs)
   }
 
   end(): void {
@@ -126,16 +126,16 @@ export class Vacuumer {
     clearTimeout(this.#timer)
   }
 
-  #lookIn(ms: number): void {
+  #checkIn(ms: number): void {
     if (this.#state === 'ended') return
-    this.#timer = setTimeout(() => void this.#look(), ms)
+    this.#timer = setTimeout(() => void this.#check(), ms)
     this.#timer.unref()
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const isPaused = this.#commits === this.#commitsBefore
     this.#commitsBefore = this.#commits
-    if (!this.#options.mayStep()) return this.#lookIn(underLoadEveryMs)
+    if (!this.#options.mayStep()) return this.#checkIn(underLoadEveryMs)
     const startedMs = performance.now()
     let space: Space | undefined
     try {
@@ -148,13 +148,13 @@ export class Vacuumer {
     } catch (error) {
       // The error was logged with the commit. Pages of a damaged store stay where they are.
       if (error instanceof CubbyError && error.code === 'store_damaged') this.end()
-      return this.#lookIn(afterFailureMs)
+      return this.#checkIn(afterFailureMs)
     }
     if (space === undefined) return this.end()
     const wasPaused = isPaused && this.#commits === this.#commitsBefore
-    if (!wasPaused) this.#lookIn(underLoadEveryMs)
+    if (!wasPaused) this.#checkIn(underLoadEveryMs)
     else if (space.freePages > space.pages * freeShareMax) {
-      this.#lookIn(Math.max(restMsMin, restFactor * (performance.now() - startedMs)))
+      this.#checkIn(Math.max(restMsMin, restFactor * (performance.now() - startedMs)))
     } else if (this.#state !== 'ended') this.#state = 'resting'
   }
 }

@@ -13,7 +13,7 @@ import type { Connection } from '../connection.ts'
 import { damageHint, damageMessage } from '../disk/damage.ts'
 import { damagedRecord, type RowCheck } from './row-check.ts'
 
-/** `keys`: without the data. */
+/** With `keys` the data is not read. */
 type ScanSelection = 'data' | 'keys'
 
 /** Longer data is on pages of its own. It is not read if only the keys are wanted. */
@@ -65,7 +65,10 @@ const rowsOf = (index: Scan['index'], descending: boolean): string => {
   return `${index}_hash = CAST(?3 AS BLOB) AND ${between(`${index}_range`, descending)}`
 }
 
-/** ?1 now in seconds, ?2 the table, ?3 the hash, ?4 low, ?5 high; ?6 the id of the row comparison, not in `primary`. */
+/**
+ * The parameters: ?1 now in seconds, ?2 the table, ?3 the hash, ?4 low, ?5 high; ?6 the id of the row comparison, not in
+ * `primary`.
+ */
 const scanSql = (select: ScanSelection, index: Scan['index'], descending: boolean): string =>
   `SELECT ${columnsOf(select)} FROM records WHERE table_id = ?2 AND ${rowsOf(index, descending)}`
 
@@ -76,11 +79,11 @@ const liveIds = (index: Scan['index'], descending: boolean): string => `
   WHERE table_id = ?2 AND id NOT IN (SELECT id FROM records INDEXED BY records_by_ttl WHERE ttl <= ?1)
     AND ${rowsOf(index, descending)}`
 
-/** The parameters of a scan, and ?7: how many records are counted at most. */
+/** The parameters are those of a scan; ?7 is the largest number of records to count. */
 const countSql = (index: Scan['index'], descending: boolean): string =>
   `SELECT count(*) AS count FROM (${liveIds(index, descending)} LIMIT ?7)`
 
-/** The same, and ?7: how many records come before it. */
+/** The parameters are those of a scan; ?7 is the number of records before it. */
 const nthIdSql = (index: Scan['index'], descending: boolean): string =>
   `${liveIds(index, descending)} LIMIT 1 OFFSET ?7`
 
@@ -92,7 +95,7 @@ const byKey = 'table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAS
 /** Reads only the index of keys. */
 const idSql = `SELECT id FROM records WHERE ${byKey}`
 
-/** ?1 the id. */
+/** The parameter ?1 is the id. */
 const inFullSql = `
   SELECT CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey, updated_at AS updatedAtMs,
     ttl AS ttlSeconds, data
@@ -115,11 +118,11 @@ const boundsOf = (table: Table, scan: Scan, nowMs: number): Bound[] => {
 const positionIn = (table: Table, record: StoredRecord, id: number, index: Scan['index']): Position => {
   if (index === 'primary') return { range: record.rangeKey, id }
   if (index === 't') return { range: record.updatedAtMs, id }
-  // Computed from the data, which the checksum covers. It does not cover the index values in the row.
+  // The position is computed from the data: the checksum does not cover the index values in the row.
   return { range: entriesOf(table, record)[2 * slots.indexOf(index) + 1]!, id }
 }
 
-/** Up to so many expired rows in the whole store, counts go by the list of them. */
+/** With at most this many expired rows in the whole store, counts use the list of them. */
 const fewExpiredRows = 1_000
 
 /** Runs scans: one statement each, stepped only as far as the page goes. */
@@ -148,7 +151,7 @@ export class Scanner {
 
   count(table: Table, scan: Scan, rowsMax: number, nowMs: number): CountPage {
     if (this.#hasFewExpired(nowMs)) return this.#countEntries(table, scan, rowsMax, nowMs)
-    // Short, so that it costs no more than any other page.
+    // The page is short, so that it costs no more than any other.
     const { records, next } = this.scanKeys(table, scan, Math.min(rowsMax, pageRowsMax), nowMs)
     return { count: records.length, next }
   }
@@ -221,19 +224,22 @@ export class Scanner {
     return statement
   }
 
-  /** A live row whose data was not read, and which row and indexes do not agree on. Throws if it is not as it was written. */
+  /**
+   * Compares a live row whose data was not read, and on which row and indexes do not agree. Throws if it is not as it was
+   * written.
+   */
   #confirm(tableId: number, row: Row): void {
     const id = -(row.data as number)
     row.data = id
-    // Compared with the values of this row, not with those of a second look: these are what is sent.
+    // The checksum is compared with the values of this row, not with those of a second read: these are sent.
     const { data } = this.#db.one<StoredRecord>(inFullSql, id)!
     this.#rowCheck.take(tableId, { ...row, data })
   }
 
-  /** A row whose data was not read, compared with its checksum. */
+  /** Reads a row whose data was not read, and compares it with its checksum. */
   #readInFull(tableId: number, id: number): StoredRecord {
     const record = this.#db.one<StoredRecord>(inFullSql, id)
-    // An index has an entry for it.
+    // An index has an entry for the row.
     if (record === undefined) throw new CubbyError('store_damaged', damageMessage, { hint: damageHint })
     this.#rowCheck.take(tableId, record)
     // The checksum does not cover the id: with one that damage changed, this may be another record, whole as it is.
@@ -242,8 +248,8 @@ export class Scanner {
   }
 
   /**
-   * The row's position in the scanned order. Read only for the last row, in the snapshot that the row was read in:
-   * reading it with every row costs more.
+   * The row's position in the scanned order. It is read only for the last row, in the snapshot of that row: reading it with
+   * every row costs more.
    */
   #positionOf(table: Table, row: Row, index: Scan['index']): Position {
     // The next page starts after this row, so a row whose data was not read is checked now.

@@ -27,7 +27,7 @@ export const changeDamaged = (db: Connection, change: () => unknown, changeWitho
 const repairEveryMs = 3_600_000
 let repairedAt = Number.NEGATIVE_INFINITY
 
-/** Rows that SQLite cannot read. Having met one it commits nothing any more, so the next transaction must not look at it. */
+/** The rows that SQLite cannot read. After such a read it commits nothing, so the next transaction must not read them. */
 const unreadable = new Set<number>()
 const unreadableMax = 1_000
 
@@ -46,7 +46,7 @@ export const readOrNote = <T>(seq: number, read: () => T): T => {
   }
 }
 
-/** Undefined if damage keeps the work from being done; nothing of it is applied then. */
+/** Undefined if damage prevents the work; nothing of it is applied then. */
 const attempt = <T>(db: Connection, work: () => T): { done: T } | undefined => {
   db.change('SAVEPOINT run_work')
   try {
@@ -63,8 +63,9 @@ const attempt = <T>(db: Connection, work: () => T): { done: T } | undefined => {
 }
 
 /**
- * Does the work on each of the runs, in the transaction that is open on `db`. Those that damage keeps from being changed are left
- * out, so that they hold up no others. The indexes of runs are made again first, at most once an hour: that repairs them.
+ * Does the work on each of the runs, in the transaction that is open on `db`. It leaves out runs that cannot be changed because
+ * of damage, so that they do not block others. Before that it creates the indexes of runs again, at most once an hour: that
+ * repairs them.
  */
 export const onEach = <I, T>(db: Connection, items: I[], seqOf: (item: I) => number, work: (item: I) => T): T[] => {
   const readable = items.filter((item) => !unreadable.has(seqOf(item)))
@@ -95,7 +96,10 @@ const indexed = `SELECT task_id AS taskId, id, (SELECT CAST(key AS TEXT) FROM ru
     WHERE status = 'running' AND key IS NOT NULL AND seq = ?1) AS runningKey
   FROM runs INDEXED BY runs_by_id WHERE seq = ?1`
 
-/** The run is out of the way of the others, and whoever reads it still learns that it is damaged: its checksum stays wrong. */
+/**
+ * Marks a damaged run as failed, so that it does not block the others. A read of it still reports the damage: its checksum
+ * stays wrong.
+ */
 export const failDamaged = (db: Connection, seq: number, nowMs: number): IndexedRun => {
   const failed = `status = 'failed', held = 0, lease = NULL, lease_until = NULL, updated_at = ?2, finished_at = ?2,
     error_code = NULL, error_message = NULL`

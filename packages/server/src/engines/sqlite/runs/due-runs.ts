@@ -8,11 +8,11 @@ import type { Connection } from '../connection.ts'
 import type { RegistryWrites } from '../registry/registry-writes.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
 import { failDamaged, onEach } from './damaged-runs.ts'
-import { leasesAhead } from './look-statements.ts'
+import { leasesAhead } from './due-statements.ts'
 import { type RunRow, readRun, runBySeq, runColumns } from './run-rows.ts'
 import type { RunWrites } from './run-writes.ts'
 
-// What time does to runs, in steps: each is one command of the background, in the transaction that is open on `db`.
+// Changes of runs that are due by time. Each step is one command of the background, in the transaction that is open on `db`.
 
 interface Writers {
   db: Connection
@@ -23,7 +23,7 @@ interface Writers {
 
 /**
  * `seqs`: runs whose leases were found to have expired. `wakes`: queued runs that were found to be from a time ahead.
- * `rowsMax`: of those whose leases are too far ahead.
+ * `rowsMax`: the number of leases too far ahead that one step changes.
  */
 interface ExpireStep {
   seqs: number[]
@@ -54,13 +54,13 @@ export const expireLeases = (
     if (row === undefined) return undefined
     const run = readRun(row)
     const task = tasks.find(row.task_id)
-    // Damage, which verify reports. It must not come back in every step.
+    // The row is damaged, which verify reports. It must not come back in every step.
     if (run === undefined || task === undefined) {
       const { taskId, runningKey } = failDamaged(db, seq, nowMs)
       runs.release(taskId, runningKey, nowMs)
       return undefined
     }
-    // Finished or extended since it was found.
+    // The run was finished or extended since it was found.
     if (run.status !== 'running' || run.leaseUntilMs! > nowMs) return undefined
     runs.replace(run, expireAttempt(run, task.declaration, runs.isQueued(run.taskId, run.key), Math.random(), nowMs))
     return { taskId: run.taskId, id: run.id }
@@ -95,7 +95,7 @@ export const fireSchedules = (
 ): Omit<FiredSchedules, 'due'> => {
   const fire = (taskId: number): RunReference | 'unknown' | undefined => {
     const task = tasks.find(taskId)
-    // Served, paused or deleted since it was found.
+    // The schedule was served, paused or deleted since it was found.
     if (task === undefined || task.nextRunAtMs === null || task.nextRunAtMs > nowMs) return undefined
     const { schedule } = task.declaration
     const next = nextIfKnown(schedule, nowMs, nowMs)
@@ -115,7 +115,7 @@ export const fireSchedules = (
   const unknown = fired.filter((one) => one === 'unknown').length
   for (const id of resets) {
     const task = tasks.find(id)
-    // Served, paused or deleted since it was found.
+    // The schedule was served, paused or deleted since it was found.
     if (task?.nextRunAtMs == null || task.servedAtMs === null || task.servedAtMs <= nowMs + clockErrorMs) continue
     const next = nextIfKnown(task.declaration.schedule, task.servedAtMs, nowMs)
     if (next !== undefined) tasks.setSchedule(id, next, null)
@@ -124,8 +124,8 @@ export const fireSchedules = (
 }
 
 /**
- * `seqs`: runs that were found to be finished for long. One that was retried since has another version. A damaged one stays: its
- * times cannot be trusted, and whoever reads it must learn of the damage.
+ * `seqs`: runs that were found to be finished for long. A run that was retried since has another version. A damaged run stays:
+ * its times cannot be trusted, and its reader must learn of the damage.
  */
 export const sweepRuns = (
   { db }: Pick<Writers, 'db'>,

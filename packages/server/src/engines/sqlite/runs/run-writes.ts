@@ -21,7 +21,7 @@ import type { Connection } from '../connection.ts'
 import type { Fence, RegistryWrites } from '../registry/registry-writes.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
 import { failDamaged, isUnreadable, onEach, readOrNote } from './damaged-runs.ts'
-import { countRunning, dueRuns } from './look-statements.ts'
+import { countRunning, dueRuns } from './due-statements.ts'
 import {
   insertRun,
   moveLease,
@@ -35,10 +35,10 @@ import {
   updateRun,
 } from './run-rows.ts'
 
-/** What a short run counts in a claim: about what a record does whose writing takes as long. */
+/** A short run counts this much in a claim: about as much as a record whose writing takes as long. */
 export const claimedRowBytes = 4_096
 
-/** So many runs that cannot be read may be due before others, and hold up none. */
+/** At most this many unreadable runs may be due before others without blocking them. */
 const unreadableDueMax = 20
 
 const isDue = (run: Run, taskId: number, nowMs: number): boolean =>
@@ -48,7 +48,7 @@ const isDue = (run: Run, taskId: number, nowMs: number): boolean =>
 export class RunWrites {
   readonly #db: Connection
   readonly #tasks: TaskWrites
-  /** What claims have written since this was last set to 0: the requests do not tell. */
+  /** The bytes that claims have written since this was last set to 0: the requests do not tell. */
   claimedBytes = 0
 
   constructor(db: Connection, tasks: TaskWrites) {
@@ -104,7 +104,7 @@ export class RunWrites {
     return run
   }
 
-  /** The running run of the key has ended: one that waited behind it can start. */
+  /** Call it when the running run of the key has ended: one that waited behind it can start. */
   release(taskId: number, key: string | null, nowMs: number): void {
     const row = key === null ? undefined : this.#ofKey<RunRow>(runColumns, taskId, key, 'queued')
     if (row === undefined) return
@@ -119,7 +119,7 @@ export class RunWrites {
       const queued = this.#ofKey<RunRow>(runColumns, taskId, run.key, 'queued')
       const before = queued && readRun(queued)
       if (before !== undefined) return { run: this.replace(before, mergeRun(before, run, nowMs)), created: false }
-      // A damaged run keeps no other of its key from being added.
+      // A damaged run does not prevent another of its key from being added.
       if (queued !== undefined) failDamaged(this.#db, queued.seq, nowMs)
     } else if (run.isNamed) {
       const present = this.#find(taskId, run.id)
@@ -145,7 +145,7 @@ export class RunWrites {
     return { runs, declaration, secrets: signingSecrets(secrets, nowMs) }
   }
 
-  /** By runAt, then seq; only runs that are due and not held are looked at. */
+  /** Starts attempts by runAt, then seq. Only runs that are due and not held are read. */
   #startRuns(
     taskId: number,
     declaration: DumpedTask['declaration'],
@@ -164,7 +164,8 @@ export class RunWrites {
     for (const { seq } of seqs) {
       if (due.length === rowsMax) break
       if (isUnreadable(seq)) continue
-      // By its number alone: where the index and the row differ, a row that was found by the index would have some of each.
+      // The row is read by its number alone: where the index and the row differ, a row that was found by the index would have
+      // values of both.
       const row = readOrNote(seq, () => this.#db.one<RunRow>(runBySeq, seq))
       const run = row && readRun(row)
       if (row === undefined) continue
@@ -176,7 +177,7 @@ export class RunWrites {
     }
     const seqOf = ({ seq }: (typeof due)[number]): number => seq
     return onEach(this.#db, due, seqOf, ({ seq, run }) => {
-      // A damaged run is handed to nobody, and must not be in the way of the others.
+      // A damaged run is never started, and must not block the others.
       if (run !== undefined) return this.replace(run, startAttempt(run, newLease(), leaseMs, nowMs))
       failDamaged(this.#db, seq, nowMs)
       return undefined

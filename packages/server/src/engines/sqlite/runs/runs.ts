@@ -4,8 +4,8 @@ import { isKept, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import type { Runs } from '../../../store/runs.ts'
 import type { OpenStore } from '../open-store.ts'
 import { isOfActive } from '../registry/rows.ts'
-import { dueLooks } from './due-looks.ts'
-import { dueRuns, runBytes } from './look-statements.ts'
+import { dueRuns, runBytes } from './due-statements.ts'
+import { dueWork } from './due-work.ts'
 import { type RunRow, type RunValue, runById, runBySeq, runColumns, toRun } from './run-rows.ts'
 import { claimedRowBytes } from './run-writes.ts'
 
@@ -57,7 +57,7 @@ export const sqliteRuns = (store: OpenStore): Runs => {
   }
 
   return {
-    ...dueLooks(store),
+    ...dueWork(store),
 
     get: ({ id: taskId }, id, nowMs) =>
       store.read(() => {

@@ -2,7 +2,7 @@ import type { Declaration } from '../../../core/tasks/declaration.ts'
 import type { TaskSecret } from '../../../core/tasks/task-secret.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
-import { firstQueued } from '../runs/look-statements.ts'
+import { firstQueued } from '../runs/due-statements.ts'
 
 export interface TaskRow {
   table_id: number

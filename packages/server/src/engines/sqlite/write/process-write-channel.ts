@@ -13,10 +13,10 @@ import {
 } from './command.ts'
 import type { WriteChannel } from './write-channel.ts'
 
-// Several serving processes on one store: the owner has the writer, and the workers send it their commands. All commands
-// that have arrived when a commit ends, from any worker, share the next commit.
+// Several processes serve one store: the owner has the writer, and the workers send it their commands. All commands that have
+// arrived when a commit ends, from any worker, share the next commit.
 
-/** From a worker: commands, encoded as for the writer thread, each with its number and size. */
+/** A message from a worker: commands, encoded as for the writer thread, each with its number and size. */
 export interface WorkerCommands {
   group: string
   numbers: number[]
@@ -25,10 +25,10 @@ export interface WorkerCommands {
   damage?: string
 }
 
-/** To a worker: outcomes by number. */
+/** A message to a worker: outcomes by number. */
 export interface WorkerOutcomes {
   outcomes: [number, Outcome][]
-  /** What any process has found damaged in the store. */
+  /** Damage that any process has found in the store. */
   damage?: string
   /** Whether the owner accepts writes, when that has changed or the worker asks. */
   ready?: boolean
@@ -144,7 +144,7 @@ const emptyGroup = (): WorkerCommands & { commands: Command[] } => ({
 
 interface OwnersView {
   damage: Damage
-  /** Why no write is accepted now; undefined if writes are. */
+  /** The reason for which no write is accepted now; undefined if writes are. */
   refusal(): CubbyError | undefined
 }
 

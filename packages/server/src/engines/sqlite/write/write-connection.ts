@@ -24,7 +24,7 @@ interface Writers {
   runs: RunWrites
   /** Whether the transaction has no other command. */
   isAlone: boolean
-  /** For tests: see fault-point.ts. */
+  /** Tests set it: see fault-point.ts. */
   faults: string | undefined
 }
 
@@ -52,7 +52,7 @@ export class WriteConnection {
     this.#open()
   }
 
-  /** Another object after the connection was opened again. */
+  /** It is another object after the connection was opened again. */
   get db(): Connection {
     return this.#writers.db
   }
@@ -89,8 +89,8 @@ export class WriteConnection {
   }
 
   /**
-   * One outcome per command, in order. An error of the store is an outcome too. Claims may make a commit too large: then it
-   * ends after the first commands, and there are outcomes only for those. Commit the others next.
+   * Returns one outcome per command, in order. An error of the store is an outcome too. Claims may make a commit too large:
+   * then it ends after the first commands, and there are outcomes only for those. Commit the others next.
    */
   commit(group: Command[]): Outcome[] {
     if (this.failure !== undefined) return group.map(() => ({ failure: ending }))
@@ -155,7 +155,7 @@ export class WriteConnection {
     }
   }
 
-  /** Pages in the WAL, and how many of them are in the database file too. */
+  /** The number of pages in the WAL, and of those that are in the database file too. */
   walPages(): { log: number; checkpointed: number } {
     return this.db.one('PRAGMA wal_checkpoint(NOOP)')!
   }

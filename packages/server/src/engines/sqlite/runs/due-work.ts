@@ -26,7 +26,7 @@ import {
   runsToSweep,
   scheduledOrganizations,
   schedulesAhead,
-} from './look-statements.ts'
+} from './due-statements.ts'
 
 // The background looks for due work every half second, and mostly finds none: a read is cheaper than a turn of the writer.
 
@@ -43,8 +43,8 @@ const stepBytesMax = 1_048_576
 const organizationsMax = 500
 
 /** A look has three statements: due rows by time, due rows of one organization, and the organizations that have any. */
-const leaseLook = { first: expiredLeases, firstOf: expiredLeasesOf, organizations: leasedOrganizations }
-const scheduleLook: typeof leaseLook = {
+const leaseStatements = { first: expiredLeases, firstOf: expiredLeasesOf, organizations: leasedOrganizations }
+const scheduleStatements: typeof leaseStatements = {
   ...{ first: dueSchedules, firstOf: dueSchedulesOf, organizations: scheduledOrganizations },
 }
 
@@ -65,7 +65,7 @@ interface PushingTask {
   at: number | null
 }
 
-interface TaskToLookAt {
+interface KnownTask {
   id: number
   orgId: number
   keepSeconds: number
@@ -73,11 +73,11 @@ interface TaskToLookAt {
 
 const known = (ms: number): number | undefined => (ms === Number.POSITIVE_INFINITY ? undefined : ms)
 
-export const dueLooks = (
+export const dueWork = (
   store: OpenStore,
 ): Pick<Runs, 'duePushes' | 'expireLeases' | 'fireSchedules' | 'sweepFinished'> => {
   /** What the last look for pushes found, and the state of the database that it saw. */
-  let lastLook: { dataVersion: number; nextAtMs: number } | undefined
+  let lastFound: { dataVersion: number; nextAtMs: number } | undefined
   /** Looks for pushes that together read all tasks. `isQuiet`: nothing was due, and nothing was committed meanwhile. */
   let round = { dataVersion: 0, nextAtMs: Number.POSITIVE_INFINITY, isQuiet: true }
   let sweepAfter = beforeAll
@@ -132,7 +132,7 @@ export const dueLooks = (
 
   const choose = (
     turns: DueTurns,
-    sql: typeof leaseLook,
+    sql: typeof leaseStatements,
     nowMs: number,
     rowsMax: number,
   ): Promise<ChosenStep<DueRow>> => {
@@ -153,7 +153,7 @@ export const dueLooks = (
   const findToWake = async (nowMs: number, rowsMax: number): Promise<number[]> => {
     if (!wakes.isDue(nowMs)) return []
     const found = new Map<number, { seq: number; orgId: number }[]>()
-    await walk(each<TaskToLookAt>(allTasks, beforeAll), ({ id, orgId }) => {
+    await walk(each<KnownTask>(allTasks, beforeAll), ({ id, orgId }) => {
       const ofOrganization = found.get(orgId) ?? []
       const rows = store.db.all<{ seq: number }>(runsFromAhead, id, nowMs, rowsMax - ofOrganization.length)
       if (rows.length > 0) found.set(orgId, [...ofOrganization, ...rows.map(({ seq }) => ({ seq, orgId }))])
@@ -178,8 +178,8 @@ export const dueLooks = (
     async duePushes(nowMs, without = { orgIds: [], taskIds: [] }) {
       // An operator's command may have deleted or restored an organization.
       const dataVersion = store.all<{ data_version: number }>('PRAGMA data_version')[0]!.data_version
-      if (lastLook?.dataVersion === dataVersion && nowMs < lastLook.nextAtMs)
-        return { tasks: [], nextAtMs: known(lastLook.nextAtMs), isMore: false }
+      if (lastFound?.dataVersion === dataVersion && nowMs < lastFound.nextAtMs)
+        return { tasks: [], nextAtMs: known(lastFound.nextAtMs), isMore: false }
       const due: { row: TableRow; at: number }[] = []
       const leftOut = { orgs: new Set(without.orgIds), tasks: new Set(without.taskIds) }
       let isAnyDue = leftOut.orgs.size > 0
@@ -204,7 +204,7 @@ export const dueLooks = (
       const isMore = positions.end()
       ofRound.nextAtMs = Math.min(ofRound.nextAtMs, nextAtMs)
       if (isAnyDue || ofRound.dataVersion !== dataVersion) ofRound.isQuiet = false
-      lastLook = positions.isAtStart && ofRound.isQuiet ? ofRound : undefined
+      lastFound = positions.isAtStart && ofRound.isQuiet ? ofRound : undefined
       due.sort((a, b) => a.at - b.at)
       const tasks = takeTurns(due, ({ row }) => row.org_id).slice(0, duePushTasksMax)
       return { tasks: tasks.map(({ row }) => toTable(row, 0)), nextAtMs: known(nextAtMs), isMore }
@@ -212,7 +212,7 @@ export const dueLooks = (
 
     async expireLeases(nowMs, rowsMax) {
       const wakes = await findToWake(nowMs, rowsMax)
-      const { chosen } = await choose(leaseTurns, leaseLook, nowMs, rowsMax)
+      const { chosen } = await choose(leaseTurns, leaseStatements, nowMs, rowsMax)
       const seqs = chosen.map(({ id }) => id)
       const isAny = wakes.length > 0 || seqs.length > 0
       const aheadMs = nowMs + leaseSecondsMax * 1000
@@ -221,7 +221,7 @@ export const dueLooks = (
     },
 
     async fireSchedules(nowMs, rowsMax) {
-      const { chosen, isMore } = await choose(scheduleTurns, scheduleLook, nowMs, rowsMax)
+      const { chosen, isMore } = await choose(scheduleTurns, scheduleStatements, nowMs, rowsMax)
       const taskIds = chosen.map(({ id }) => id)
       const resets = findToReset(nowMs, rowsMax)
       if (taskIds.length === 0 && resets.length === 0) return { due: 0, created: [] }
@@ -235,7 +235,7 @@ export const dueLooks = (
       const seqs: number[] = []
       const startAt = sweepAfter
       sweepAfter = beforeAll
-      const visit = ({ id, keepSeconds }: TaskToLookAt): boolean => {
+      const visit = ({ id, keepSeconds }: KnownTask): boolean => {
         const until = before - 1000 * keepSeconds
         const found = store.db.all<{ seq: number }>(runsToSweep, id, until, rowsMax - seqs.length)
         seqs.push(...found.map(({ seq }) => seq))
@@ -243,8 +243,8 @@ export const dueLooks = (
         sweepAfter = id
         return true
       }
-      await walk(each<TaskToLookAt>(allTasks, startAt), visit)
-      if (seqs.length === 0 && startAt !== beforeAll) await walk(each<TaskToLookAt>(allTasks, beforeAll), visit)
+      await walk(each<KnownTask>(allTasks, startAt), visit)
+      if (seqs.length === 0 && startAt !== beforeAll) await walk(each<KnownTask>(allTasks, beforeAll), visit)
       return seqs.length === 0 ? 0 : store.channel.submit({ kind: 'sweepRuns', seqs, before })
     },
   }
