@@ -49,7 +49,7 @@ export interface BlobPlace {
 }
 
 /** The way in which small files are kept in the store. */
-export interface InStore {
+interface InStore {
   /** A file with more bytes goes to the place. */
   readonly bytesMax: number
   /** Makes sure, as every write does, that the place is the one of the store, and marks it at the first upload. */

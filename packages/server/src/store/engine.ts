@@ -13,9 +13,9 @@ import type { Tasks } from './tasks.ts'
 import type { Transfer } from './transfer.ts'
 
 /** Messages between the owner process and one worker. Only the engine knows their content. */
-export interface WorkerChannel {
-  send(message: unknown): void
-  onMessage(receive: (message: unknown) => void): void
+export interface WorkerChannel<Out = unknown, In = unknown> {
+  send(message: Out): void
+  onMessage(receive: (message: In) => void): void
   onClose(closed: () => void): void
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { StoreRefused } from '../../core/store-refused.ts'
 import type { ClosedStore, OpenOptions } from '../../store/closed-store.ts'
-import type { Engine } from '../../store/engine.ts'
+import type { Engine, WorkerChannel } from '../../store/engine.ts'
 import { holdingSweep } from '../../store/hold-sweep.ts'
 import { refuseDamaged } from './disk/damage.ts'
 import { endProcess } from './disk/disk-failure.ts'
@@ -11,10 +11,10 @@ import { type EmbeddedEngine, logToOperator, openSqliteEngine, type SqliteOption
 import { compactStore } from './maintenance/compact.ts'
 import type { SqliteSettings } from './settings.ts'
 import { copyStoreToFile, copyStoreToStream, refuseExistingFile, restoreStore } from './transfer/backup.ts'
-import type { Channel, WorkerCommands, WorkerOutcomes } from './write/process-write-channel.ts'
+import type { WorkerCommands, WorkerOutcomes } from './write/process-write-channel.ts'
 
 /** The owner's engine sends the messages that come through it: see `serveWorker`. */
-type OwnerChannel = Channel<WorkerCommands, WorkerOutcomes>
+type OwnerChannel = WorkerChannel<WorkerCommands, WorkerOutcomes>
 
 /** Opens the engine, and turns errors of SQLite into one line for the operator. */
 const openEngine = async (options: SqliteOptions): Promise<EmbeddedEngine> => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Log } from '../../core/log.ts'
 import { printable } from '../../core/text/printable.ts'
 import type { OpenOptions } from '../../store/closed-store.ts'
-import type { Engine } from '../../store/engine.ts'
+import type { Engine, WorkerChannel } from '../../store/engine.ts'
 import { observeRuns, type StoreObserver } from '../../store/observer.ts'
 import { Archive } from './archive/archive.ts'
 import { Connection } from './connection.ts'
@@ -26,7 +26,6 @@ import type { SqliteSettings } from './settings.ts'
 import { sqliteTasks } from './tasks/tasks.ts'
 import { sqliteTransfer } from './transfer/transfer.ts'
 import {
-  type Channel,
   ProcessWriteChannel,
   serveWorker,
   type WorkerCommands,
@@ -46,7 +45,7 @@ export interface SqliteOptions extends SqliteSettings, Pick<OpenOptions, 'requir
    */
   role?: Role
   /** The channel from a worker to the owner's writer. */
-  channel?: Channel<WorkerCommands, WorkerOutcomes>
+  channel?: WorkerChannel<WorkerCommands, WorkerOutcomes>
   log?: Log
   /** Counts for the metrics. */
   observer?: StoreObserver
@@ -65,7 +64,7 @@ export const logToOperator: Log = (_, message, fields = {}) => {
 
 export interface EmbeddedEngine extends Engine {
   /** Lets a worker write through this engine's writer. */
-  serveWorker(channel: Channel<WorkerOutcomes, WorkerCommands>): void
+  serveWorker(channel: WorkerChannel<WorkerOutcomes, WorkerCommands>): void
 }
 
 export const openSqliteEngine = async (options: SqliteOptions): Promise<EmbeddedEngine> => {
@@ -76,7 +75,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
     const db = new Connection(path, readCacheKib)
     // At a million records the map makes a get a fifth faster, and a page by half. A guest reads too little to need it.
     if (role !== 'guest' && !noMmap) db.run(`PRAGMA mmap_size = ${mapBytesMax}`)
-    const store = new OpenStore({ db, channel, role, damage, log })
+    const store = new OpenStore(db, channel, role, damage, log)
     const { snapshot, watch } = store
     const runs = sqliteRuns(store)
     if (observer !== undefined) observeRuns(runs, observer)

@@ -14,19 +14,8 @@ import type { WriteChannel } from './write/write-channel.ts'
 
 export type Role = 'owner' | 'guest' | 'worker'
 
-interface OpenStoreOptions {
-  db: Connection
-  channel: WriteChannel
-  role: Role
-  damage: Damage
-  log: Log
-}
-
 /** The areas of an open store share this: the connection for reads, the channel for writes, and their state. */
 export class OpenStore {
-  readonly db: Connection
-  readonly role: Role
-  readonly damage: Damage
   /** A guest has none: its command ends too soon to need one. */
   readonly watch: FileWatch | undefined
   readonly snapshot: Snapshot
@@ -34,10 +23,13 @@ export class OpenStore {
   readonly rowCheck: RowCheck
   readonly #channel: WriteChannel
 
-  constructor({ db, channel, role, damage, log }: OpenStoreOptions) {
-    this.db = db
-    this.role = role
-    this.damage = damage
+  constructor(
+    readonly db: Connection,
+    channel: WriteChannel,
+    readonly role: Role,
+    readonly damage: Damage,
+    log: Log,
+  ) {
     this.#channel = channel
     db.run('PRAGMA query_only = ON')
     this.snapshot = new Snapshot(db, role === 'owner')

@@ -27,8 +27,7 @@ import type { BlockMeta, Cut } from './block.ts'
 import { ClockWatch, driftOf, type Reading } from './clock-watch.ts'
 import { CommitTimeReader, readEarlierTimes, TimeQueue } from './commit-times.ts'
 import { decideContinuation } from './continuation.ts'
-import { Run, writeRunEnd } from './run.ts'
-import { closeTail, type RunTail } from './run-tail.ts'
+import { closeTail, Run, type RunTail, writeRunEnd } from './run.ts'
 import { type Fingerprint, fingerprintOf, readToken, removeToken, type Token, writeToken } from './token.ts'
 import {
   cutAt,

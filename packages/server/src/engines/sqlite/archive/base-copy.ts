@@ -1,6 +1,7 @@
-import { closeSync, fdatasyncSync, fstatSync, fsyncSync, readSync, rmSync, statfsSync } from 'node:fs'
+import { closeSync, fdatasyncSync, fstatSync, fsyncSync, readSync, rmSync } from 'node:fs'
 import { openNew } from '../../../files/open-new.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'
+import { freeBytesIn, inMegabytes } from '../disk/store-files.ts'
 import { type BaseInfo, pathsOfRun, type RunReach, writeAll, writeJson } from './archive-files.ts'
 
 const stepBytes = 4 * 1024 * 1024
@@ -91,11 +92,10 @@ export class BaseCopy {
  * have no room there.
  */
 export const requireRoom = (dir: string, databaseBytes: number): void => {
-  const { bavail, bsize } = statfsSync(dir)
-  const [free, needed] = [bavail * bsize, databaseBytes + reserveBytes]
+  const [free, needed] = [freeBytesIn(dir), databaseBytes + reserveBytes]
   if (free >= needed) return
-  const [has, needs] = [free, needed].map((bytes) => `${Math.ceil(bytes / 1_000_000)} MB`)
-  throw Object.assign(new Error(`a base needs ${needs}, and ${has} are free`), { code: 'ENOSPC' })
+  const message = `a base needs ${inMegabytes(needed)}, and ${inMegabytes(free)} are free`
+  throw Object.assign(new Error(message), { code: 'ENOSPC' })
 }
 
 /** Reads the page size from the header of the database file, where 1 stands for 65,536. */

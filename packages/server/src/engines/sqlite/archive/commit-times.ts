@@ -21,7 +21,7 @@ export interface CommitTime extends Salts {
   frames: number
 }
 
-export type Beginning = Pick<CommitTime, 'beganMs' | 'driftMs'>
+type Beginning = Pick<CommitTime, 'beganMs' | 'driftMs'>
 
 const slotBytes = 40
 const slots = 65_536

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
@@ -47,6 +47,18 @@ export const warnOfOpenDirectory = (dataDir: string, log: Log): void => {
   const hint = 'every organization is in it: chmod 700'
   log('warn', 'other users can enter the data directory', { data: dataDir, mode: mode.toString(8), hint })
 }
+
+/** The bytes of a database file and its WAL. */
+export const storeBytesOf = (path: string): number =>
+  [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
+
+/** The bytes that are free on the disk of a directory. */
+export const freeBytesIn = (dir: string): number => {
+  const { bavail, bsize } = statfsSync(dir)
+  return bavail * bsize
+}
+
+export const inMegabytes = (bytes: number): string => `${Math.ceil(bytes / 1_000_000)} MB`
 
 export interface StoreLock {
   release(): void

@@ -1,4 +1,4 @@
-import { existsSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../../../core/log.ts'
 import { OperatorError } from '../../../core/operator-error.ts'
@@ -7,7 +7,7 @@ import type { CompactedStore, CompactRoom } from '../../../store/closed-store.ts
 import { type CheckpointFault, Connection } from '../connection.ts'
 import { codeOf, damagedStore, isDamage } from '../disk/damage.ts'
 import { closeUnlessMarked, endProcess, noteDiskFailure, recoverMarked } from '../disk/disk-failure.ts'
-import { holdStore, type StoreLock } from '../disk/store-files.ts'
+import { freeBytesIn, holdStore, inMegabytes, type StoreLock, storeBytesOf } from '../disk/store-files.ts'
 import { prepareStore } from '../migrations/prepare-store.ts'
 import { checkStore } from './check.ts'
 import { readSpace } from './vacuumer.ts'
@@ -35,7 +35,7 @@ export const compactStore = async ({ dataDir, log, announce }: CompactOptions): 
   const lock = lockStore(dataDir)
   try {
     await recoverMarked(dataDir, log)
-    const bytesBefore = bytesOf(path)
+    const bytesBefore = storeBytesOf(path)
     await prepareStore(path, { isHolder: true, requiresOwnSchema: true, log })
     const db = new Connection(path, cacheKib)
     try {
@@ -48,7 +48,7 @@ export const compactStore = async ({ dataDir, log, announce }: CompactOptions): 
       await requireSound(db, 'it was sound before: check the disk, and restore a backup')
       return {
         bytesBefore,
-        bytesAfter: isShort ? bytesOf(path) : readSpace(db).pages * db.pragma('page_size'),
+        bytesAfter: isShort ? storeBytesOf(path) : readSpace(db).pages * db.pragma('page_size'),
         isShort,
       }
     } finally {
@@ -68,18 +68,13 @@ const lockStore = (dataDir: string): StoreLock => {
   }
 }
 
-/** The database file and its WAL. */
-const bytesOf = (path: string): number =>
-  [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
-
 /** All pages in use are written twice: into a temporary file, and from there into the WAL. */
 const requireRoom = (db: Connection, dataDir: string): CompactRoom => {
   const { pages, freePages } = readSpace(db)
   const neededBytes = Math.ceil(2 * roomFactor * (pages - freePages) * db.pragma('page_size'))
-  const { bavail, bsize } = statfsSync(dataDir)
-  const room = { neededBytes, freeBytes: bavail * bsize }
-  if (room.freeBytes >= neededBytes) return room
-  const [needed, free] = [neededBytes, room.freeBytes].map((bytes) => `${Math.ceil(bytes / 1_000_000)} MB`)
+  const freeBytes = freeBytesIn(dataDir)
+  if (freeBytes >= neededBytes) return { neededBytes, freeBytes }
+  const [needed, free] = [inMegabytes(neededBytes), inMegabytes(freeBytes)]
   throw new OperatorError(
     `compacting needs up to ${needed} beside the store, and ${free} are free on the disk of ${dataDir}; nothing was changed`,
   )

@@ -1,4 +1,3 @@
-import type { Statement } from 'bun:sqlite'
 import { hashApiKey } from '../../../core/api-keys/api-key.ts'
 import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../../core/limits.ts'
 import { StoreSecrets } from '../../../core/store-secrets.ts'
@@ -23,6 +22,14 @@ export const registryLeaseMs = 100
 /** A revocation waits this much longer than the lease, in case a timer of another process is late. */
 export const leaseMarginMs = 50
 
+const epochSql = `SELECT value FROM meta WHERE name = 'registry_epoch'`
+const ofActive = isOfActive('org_id')
+const keyByHash = `SELECT ${keyColumns} FROM api_keys WHERE hash = ?1 AND ${ofActive}`
+const keyById = `SELECT ${keyColumns} FROM api_keys WHERE id = ?1 AND ${ofActive}`
+const tableByName = `SELECT ${tableColumns} FROM tables
+  WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name = ?4 AND deleted_at IS NULL AND ${ofActive}`
+const bucketById = `SELECT ${tableColumns} FROM tables WHERE public_id = ?1 AND deleted_at IS NULL AND ${ofActive}`
+
 /**
  * A cache of API keys, tables and secrets that is never stale in effect. Only three changes move the registry's epoch: a
  * revocation, a deletion (also of an organization) and a rotation of secrets. The epoch is read again after such a change of our
@@ -33,11 +40,6 @@ export class RegistryCache {
   readonly #db: Connection
   readonly #snapshot: Snapshot
   readonly #leaseMs: number
-  readonly #epochRow
-  readonly #keyByHash
-  readonly #keyById
-  readonly #tableByName
-  readonly #bucketById
   readonly #keys = new Map<string, ApiKey>()
   readonly #keysById = new Map<string, ApiKey>()
   readonly #tables = new Map<string, Table>()
@@ -50,17 +52,6 @@ export class RegistryCache {
     this.#db = db
     this.#snapshot = snapshot
     this.#leaseMs = leaseMs
-    this.#epochRow = db.prepare<{ value: number }, []>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)
-    const ofActive = isOfActive('org_id')
-    this.#keyByHash = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE hash = ?1 AND ${ofActive}`)
-    this.#keyById = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE id = ?1 AND ${ofActive}`)
-    this.#tableByName = db.prepare<TableRow, [number, string, TableKind, string]>(
-      `SELECT ${tableColumns} FROM tables
-       WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name = ?4 AND deleted_at IS NULL AND ${ofActive}`,
-    )
-    this.#bucketById = db.prepare<TableRow, [string]>(
-      `SELECT ${tableColumns} FROM tables WHERE public_id = ?1 AND deleted_at IS NULL AND ${ofActive}`,
-    )
   }
 
   /** The current epoch. Everything in the cache is correct as of it. */
@@ -68,7 +59,7 @@ export class RegistryCache {
     const nowMs = performance.now()
     if (nowMs - this.#readAtMs >= this.#leaseMs) {
       this.#snapshot.renew()
-      const epoch = this.#epochRow.get()!.value
+      const epoch = this.#db.one<{ value: number }>(epochSql)!.value
       // The lease starts before the read, so that it ends in time for a commit after it. A failed read starts none.
       this.#readAtMs = nowMs
       if (epoch !== this.#epoch) {
@@ -98,46 +89,41 @@ export class RegistryCache {
 
   findApiKey(text: string): ApiKey | undefined {
     const epoch = this.epoch()
-    return this.#keys.get(text) ?? this.#readKey(this.#keys, text, epoch, this.#keyByHash, hashApiKey(text))
+    return this.#keys.get(text) ?? this.#readKey(this.#keys, text, epoch, keyByHash, hashApiKey(text))
   }
 
   findApiKeyById(id: string): ApiKey | undefined {
     const epoch = this.epoch()
-    return this.#keysById.get(id) ?? this.#readKey(this.#keysById, id, epoch, this.#keyById, id)
+    return this.#keysById.get(id) ?? this.#readKey(this.#keysById, id, epoch, keyById, id)
   }
 
   findTable(kind: TableKind, orgId: number, db: string, name: string): Table | undefined {
     const epoch = this.epoch()
     const cacheKey = `${kind}/${orgId}/${db}/${name}`
-    return this.#tables.get(cacheKey) ?? this.#readTable(cacheKey, epoch, this.#tableByName, orgId, db, kind, name)
+    return this.#tables.get(cacheKey) ?? this.#readTable(cacheKey, epoch, tableByName, orgId, db, kind, name)
   }
 
   findBucketById(publicId: string): Table | undefined {
     const epoch = this.epoch()
-    return this.#tables.get(publicId) ?? this.#readTable(publicId, epoch, this.#bucketById, publicId)
+    return this.#tables.get(publicId) ?? this.#readTable(publicId, epoch, bucketById, publicId)
   }
 
   #readKey(
     cache: Map<string, ApiKey>,
     cacheKey: string,
     epoch: number,
-    statement: Statement<KeyRow, [string]>,
+    sql: string,
     value: string,
   ): ApiKey | undefined {
     this.#snapshot.renew()
-    const row = statement.get(value)
-    return row === null ? undefined : remember(cache, cacheKey, toApiKey(row, epoch), apiKeyCacheEntriesMax)
+    const row = this.#db.one<KeyRow>(sql, value)
+    return row && remember(cache, cacheKey, toApiKey(row, epoch), apiKeyCacheEntriesMax)
   }
 
-  #readTable<Values extends (string | number)[]>(
-    cacheKey: string,
-    epoch: number,
-    statement: Statement<TableRow, Values>,
-    ...values: Values
-  ): Table | undefined {
+  #readTable(cacheKey: string, epoch: number, sql: string, ...values: (string | number)[]): Table | undefined {
     this.#snapshot.renew()
-    const row = statement.get(...values)
-    return row === null ? undefined : remember(this.#tables, cacheKey, toTable(row, epoch), tableCacheEntriesMax)
+    const row = this.#db.one<TableRow>(sql, ...values)
+    return row && remember(this.#tables, cacheKey, toTable(row, epoch), tableCacheEntriesMax)
   }
 }
 

@@ -184,35 +184,26 @@ export class RunWrites {
     }).filter((run) => run !== undefined)
   }
 
-  /** Writes a change over the run `before`, unless it was refused or made before. */
-  #apply(before: Run | undefined, change: RunChange): RunChange {
-    if (!('refused' in change) && change.isRepeated !== true) this.replace(before!, change.run)
-    return change
-  }
-
-  extend(taskId: number, id: string, extension: Extension, nowMs: number): RunChange {
+  /** Applies a change to a run that is still kept, unless the change is refused or was made before. */
+  change(
+    taskId: number,
+    id: string,
+    nowMs: number,
+    changeOf: (run: Run | undefined, task: DumpedTask) => RunChange,
+  ): RunChange {
     const task = this.#task(taskId)
     const run = this.#findKept(task, id, nowMs)
-    return this.#apply(run, extendRun(run, extension, task.declaration, nowMs))
+    const change = changeOf(run, task)
+    if (!('refused' in change) && change.isRepeated !== true) this.replace(run!, change.run)
+    return change
   }
 
   /** `isOnce`: a repeated finish is refused too. */
   finish(taskId: number, id: string, finish: Finish, isOnce: boolean, nowMs: number): RunChange {
-    const task = this.#task(taskId)
-    const run = this.#findKept(task, id, nowMs)
-    const keyIsQueued = run !== undefined && this.isQueued(taskId, run.key)
-    return this.#apply(run, finishRun(run, finish, isOnce, task.declaration, keyIsQueued, Math.random(), nowMs))
-  }
-
-  cancel(taskId: number, id: string, nowMs: number): RunChange {
-    const run = this.#findKept(this.#task(taskId), id, nowMs)
-    return this.#apply(run, cancelRun(run, nowMs))
-  }
-
-  retry(taskId: number, id: string, nowMs: number): RunChange {
-    const run = this.#findKept(this.#task(taskId), id, nowMs)
-    const key = run?.key ?? null
-    return this.#apply(run, retryRun(run, this.isQueued(taskId, key), this.isRunning(taskId, key), nowMs))
+    return this.change(taskId, id, nowMs, (run, { declaration }) => {
+      const keyIsQueued = run !== undefined && this.isQueued(taskId, run.key)
+      return finishRun(run, finish, isOnce, declaration, keyIsQueued, Math.random(), nowMs)
+    })
   }
 }
 
@@ -237,12 +228,18 @@ export const runCommands = {
   claimRuns: ({ runs }: Writers, { fence, options, nowMs }: OfTask & { options: ClaimOptions }) =>
     runs.claim(fence.tableId!, options, nowMs),
   extendRun: ({ runs }: Writers, { taskId, id, extension, nowMs }: OfAttempt & { extension: Extension }) =>
-    runs.extend(taskId, id, extension, nowMs),
+    runs.change(taskId, id, nowMs, (run, { declaration }) => extendRun(run, extension, declaration, nowMs)),
   finishRun: ({ runs }: Writers, { taskId, id, finish, nowMs }: OfAttempt & { finish: Finish }) =>
     runs.finish(taskId, id, finish, false, nowMs),
   cancelRun: ({ runs }: Writers, { fence, id, nowMs }: OfTask & { id: string }) =>
-    runs.cancel(fence.tableId!, id, nowMs),
-  retryRun: ({ runs }: Writers, { fence, id, nowMs }: OfTask & { id: string }) => runs.retry(fence.tableId!, id, nowMs),
+    runs.change(fence.tableId!, id, nowMs, (run) => cancelRun(run, nowMs)),
+  retryRun: ({ runs }: Writers, { fence, id, nowMs }: OfTask & { id: string }) => {
+    const taskId = fence.tableId!
+    return runs.change(taskId, id, nowMs, (run) => {
+      const key = run?.key ?? null
+      return retryRun(run, runs.isQueued(taskId, key), runs.isRunning(taskId, key), nowMs)
+    })
+  },
   /** Undefined if the task was deleted. It takes the turn of its organization. */
   claimPushes: (
     { registry, runs }: Writers,

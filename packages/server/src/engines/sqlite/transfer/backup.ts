@@ -8,7 +8,6 @@ import {
   readSync,
   rmdirSync,
   rmSync,
-  statfsSync,
   statSync,
   writeSync,
 } from 'node:fs'
@@ -22,7 +21,16 @@ import type { BackupBytes, BackupContents, BackupSource, WithCopy } from '../../
 import { restoreArchive } from '../archive/restore-archive.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
-import { holdFile, holdStore, makeDataDir, refuseDirectory, type StoreLock } from '../disk/store-files.ts'
+import {
+  freeBytesIn,
+  holdFile,
+  holdStore,
+  inMegabytes,
+  makeDataDir,
+  refuseDirectory,
+  type StoreLock,
+  storeBytesOf,
+} from '../disk/store-files.ts'
 import { checkStore } from '../maintenance/check.ts'
 import { requireOwnSchema } from '../migrations/check-schema.ts'
 import { migrate } from '../migrations/prepare-store.ts'
@@ -164,13 +172,10 @@ const reserveBytes = 256 * 1024 * 1024
 
 /** A copy that fills the disk of the store would make the writes of a running server fail. */
 const requireRoom = (dataDir: string): void => {
-  const sizes = ['cubby.db', 'cubby.db-wal'].map(
-    (name) => statSync(join(dataDir, name), { throwIfNoEntry: false })?.size,
-  )
-  const neededBytes = sizes.reduce<number>((sum, size = 0) => sum + size, 0) + reserveBytes
-  const { bavail, bsize } = statfsSync(dataDir)
-  if (bavail * bsize >= neededBytes) return
-  const [needed, free] = [neededBytes, bavail * bsize].map((bytes) => `${Math.ceil(bytes / 1_000_000)} MB`)
+  const neededBytes = storeBytesOf(join(dataDir, 'cubby.db')) + reserveBytes
+  const freeBytes = freeBytesIn(dataDir)
+  if (freeBytes >= neededBytes) return
+  const [needed, free] = [inMegabytes(neededBytes), inMegabytes(freeBytes)]
   throw new OperatorError(
     `the copy is made in ${dataDir}, where ${free} are free and ${needed} are needed; give a FILE on another disk`,
   )

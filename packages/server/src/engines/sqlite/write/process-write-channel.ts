@@ -1,4 +1,5 @@
 import { CubbyError } from '../../../core/errors.ts'
+import type { WorkerChannel } from '../../../store/engine.ts'
 import type { Damage } from '../disk/damage.ts'
 import { leaseMarginMs, registryLeaseMs } from '../registry/registry-cache.ts'
 import {
@@ -34,12 +35,6 @@ export interface WorkerOutcomes {
   ready?: boolean
 }
 
-export interface Channel<Out, In> {
-  send(message: Out): void
-  onMessage(receive: (message: In) => void): void
-  onClose(closed: () => void): void
-}
-
 interface Pending {
   command: Command
   resolve(value: unknown): void
@@ -53,7 +48,7 @@ const unknownOutcome = (): CubbyError =>
 
 /** The worker's end of the channel. */
 export class ProcessWriteChannel implements WriteChannel {
-  readonly #channel: Channel<WorkerCommands, WorkerOutcomes>
+  readonly #channel: WorkerChannel<WorkerCommands, WorkerOutcomes>
   readonly #pending = new Map<number, Pending>()
   #next = 1
   #waiting: WorkerCommands & { commands: Command[] } = emptyGroup()
@@ -63,7 +58,7 @@ export class ProcessWriteChannel implements WriteChannel {
   onCommit: (commands: Command[]) => void = () => {}
   onDamage: (cause: string) => void = () => {}
 
-  constructor(channel: Channel<WorkerCommands, WorkerOutcomes>, damage: Damage) {
+  constructor(channel: WorkerChannel<WorkerCommands, WorkerOutcomes>, damage: Damage) {
     this.#channel = channel
     channel.onMessage(({ outcomes, damage: cause, ready }) => {
       if (cause !== undefined) damage.noteFromElsewhere(cause)
@@ -151,7 +146,7 @@ interface OwnersView {
 /** The owner's end of the channel to one worker. */
 export const serveWorker = (
   port: WriteChannel,
-  channel: Channel<WorkerOutcomes, WorkerCommands>,
+  channel: WorkerChannel<WorkerOutcomes, WorkerCommands>,
   { damage, refusal }: OwnersView,
 ): void => {
   let answered: [number, Outcome][] = []
