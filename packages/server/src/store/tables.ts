@@ -64,7 +64,7 @@ export interface Tables {
   listDatabases(orgId: number, after: string | undefined, limit: number): Awaitable<string[]>
 }
 
-/** The same for buckets, whose names are apart from those of tables. */
+/** Buckets have the same methods. Their names are apart from those of tables. */
 export interface Buckets extends Omit<Tables, 'create' | 'listDatabases'> {
   /** The new bucket with this public id; or, with `created: false`, the existing active one, which keeps its own. */
   create(

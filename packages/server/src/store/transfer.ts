@@ -101,6 +101,6 @@ export interface Transfer {
   load(rows: LoadRows): Promise<void>
   /** The highest record id in the table; 0 if it is empty. An interrupted copy continues after it. */
   lastRecordId(tableId: number): Awaitable<number>
-  /** The same for runs, of all tasks. */
+  /** The highest seq of the runs of all tasks; 0 if there are none. */
   lastRunSeq(): Awaitable<number>
 }

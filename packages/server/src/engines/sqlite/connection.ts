@@ -134,7 +134,10 @@ export class Connection {
     return this.one<Record<string, number>>(`PRAGMA ${name}`)![name]!
   }
 
-  /** For a server that closes its store: all frames are archived, and are copied into the database file. */
+  /**
+   * Lets the close of the connection delete the WAL. A server calls it when all frames are archived and copied into the
+   * database file.
+   */
   letWalGo(): void {
     keepWal(this.#db, false)
   }

@@ -73,7 +73,7 @@ export interface RunReach {
   base: number
   /** Every write that was answered before this time is in the run. The clock has run steadily since the last commit. */
   coveredMs: number
-  /** The same for the clock as it was set after that; null if it was not set. */
+  /** The same time for the clock as it was set after that; null if it was not set. */
   later: [fromMs: number, toMs: number] | null
 }
 

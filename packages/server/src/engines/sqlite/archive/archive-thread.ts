@@ -42,7 +42,7 @@ let ticks: Timer | undefined
 const reply = (message: FromArchiveThread): void => self.postMessage(message)
 const report = (): void => reply({ state: archiver!.state })
 
-/** Copies a part of a base. The disks are then left to others for as long as the step took. */
+/** Copies a part of a base. The disks are then free for others for as long as the step took. */
 const stepBase = (): void => {
   if (archiver === undefined) return
   const startedMs = performance.now()

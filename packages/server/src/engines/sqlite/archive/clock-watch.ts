@@ -16,7 +16,7 @@ export interface Reading {
 const aheadMsMax = 60_000
 /** The drift is known less exactly than the time itself. */
 const backMsMax = 2_000
-/** At most this many stretches are kept. Of more, those in the middle are forgotten. */
+/** At most this many stretches are kept. If there are more, those in the middle are forgotten. */
 const stretchesMax = 8
 
 /** The time since the start goes on while the machine sleeps, and is the same for all threads. It is known to the second. */
@@ -101,7 +101,7 @@ export class ClockWatch {
   #stretchFor(ms: number, driftMs: number | undefined): Stretch {
     const distance = (stretch: Stretch): number =>
       driftMs === undefined || stretch.driftMs === undefined ? 0 : Math.abs(driftMs - stretch.driftMs)
-    // Of two equally near stretches the later one is taken: another process has committed just before this look.
+    // The later one of two equally near stretches is taken: another process has committed just before this look.
     const [nearest] = this.#stretches.toReversed().sort((a, b) => distance(a) - distance(b))
     if (nearest !== undefined && distance(nearest) <= aheadMsMax && ms >= nearest.commitMs) return nearest
     const begun = stretchOf(ms, driftMs)

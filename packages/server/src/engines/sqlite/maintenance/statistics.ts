@@ -9,7 +9,7 @@ const checksumBytes = 6
 const samples = 4_000
 
 interface Sample {
-  /** For each table: how many of the random ids were its own. */
+  /** The number of random ids that belong to each table. */
   hits: Map<number, number>
   /** The number of ids that were ever given. */
   ids: number

@@ -15,7 +15,14 @@ export const tableReads = (
     return store.all<TableRow>(sql, orgId, db, kind, ...values).map((row) => toTable(row, stamp))
   }
   return {
-    find: (orgId, db, name) => store.orExplain(() => store.registry.findTable(kind, orgId, db, name)),
+    // Every request calls it, so it makes no function.
+    find(orgId, db, name) {
+      try {
+        return store.registry.findTable(kind, orgId, db, name)
+      } catch (error) {
+        throw store.damage.explain(error)
+      }
+    },
 
     findDeleted(orgId, db, name, nowMs) {
       const rest = 'name = ?4 AND deleted_at > ?5 AND purging = 0 ORDER BY deleted_at DESC LIMIT 1'

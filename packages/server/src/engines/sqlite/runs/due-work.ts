@@ -76,7 +76,7 @@ const known = (ms: number): number | undefined => (ms === Number.POSITIVE_INFINI
 export const dueWork = (
   store: OpenStore,
 ): Pick<Runs, 'duePushes' | 'expireLeases' | 'fireSchedules' | 'sweepFinished'> => {
-  /** What the last look for pushes found, and the state of the database that it saw. */
+  /** The result of the last look for pushes, and the state of the database that it saw. */
   let lastFound: { dataVersion: number; nextAtMs: number } | undefined
   /** Looks for pushes that together read all tasks. `isQuiet`: nothing was due, and nothing was committed meanwhile. */
   let round = { dataVersion: 0, nextAtMs: Number.POSITIVE_INFINITY, isQuiet: true }

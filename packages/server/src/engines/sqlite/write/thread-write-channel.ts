@@ -272,7 +272,7 @@ export class ThreadWriteChannel implements WriteChannel {
       const { code, message, hint, cause } = outcome.failure
       // Each cause is logged once per commit: on a full disk every request of every commit fails with the same one.
       if (code === 'store_damaged') {
-        // Without a cause one record is damaged that a condition was for: the store itself is not.
+        // Without a cause, only the one record that a condition was for is damaged: the store itself is not.
         if (cause !== undefined) guard(() => this.onDamage(cause))
       } else if (cause !== logged) this.#log('error', 'write failed', { code, cause })
       logged = cause
