@@ -6,14 +6,17 @@ import type { Caller } from './api-keys.ts'
 import type { Condition } from './records.ts'
 import type { RestoreResult, Table, TableListing } from './tables.ts'
 
-/** What is known of a task apart from its name: read when it is needed, never cached. */
+/** The state of a task, apart from its name. It is read when it is needed, never cached. */
 export interface TaskState {
   declaration: Declaration
   /** The version of the declaration. */
   updatedAtMs: number
   /** The next time of the schedule; null without one, and while the task is paused or deleted. */
   nextRunAtMs: number | null
-  /** `runAt` of the due run that waits longest, also one that is held back; null if none is due, undefined if that is not known now. */
+  /**
+   * `runAt` of the due run that waits longest, also of a run that is held back; null if none is due, undefined if that is not
+   * known now.
+   */
   oldestRunAtMs: number | null | undefined
   /** Only if asked for. A finished run counts as kept by its version, which is in the index and at least `finishedAtMs`. */
   counts?: RunCounts
@@ -40,10 +43,10 @@ export type DeleteTaskResult =
   | { applied: false; current: number | undefined }
 
 /**
- * Tasks: rows of the registry of the kind `task`, each with a declaration. Their names are apart from those of tables and
+ * Tasks are rows of the registry of the kind `task`, each with a declaration. Their names are apart from those of tables and
  * buckets. Conditions concern the declaration's version.
  *
- * Times are those of the database's clock where it has one: then `nowMs` is ignored here and in `Runs`.
+ * Times come from the database's clock where it has one: then `nowMs` is ignored here and in `Runs`.
  */
 export interface Tasks {
   /** The active task with that name. Cached, as tables are. */
@@ -66,7 +69,7 @@ export interface Tasks {
     nowMs: number,
   ): Promise<DeclareResult>
   /**
-   * The new secret signs from now on. The one before signs along for `oldSecretMs`, unless `revokesOld`. Throws
+   * Adds a secret, which signs from now on. The one before signs too for `oldSecretMs`, unless `revokesOld`. Throws
    * `task_not_found` if the task was deleted.
    */
   addSecret(caller: Caller, task: Table, secret: string, revokesOld: boolean, nowMs: number): Promise<void>
@@ -78,7 +81,7 @@ export interface Tasks {
     condition: Condition | undefined,
     nowMs: number,
   ): Promise<DeleteTaskResult | undefined>
-  /** As for tables. Times of the schedule that have passed meanwhile are skipped. */
+  /** Restores it as a table. Times of the schedule that have passed meanwhile are skipped. */
   restore(
     caller: Caller,
     db: string,

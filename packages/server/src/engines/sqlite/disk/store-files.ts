@@ -1,10 +1,13 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { closeSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import { syncPath } from '../../../files/sync.ts'
+import { openDatabase } from '../connection.ts'
 
-/** One line for the operator about an error of the data directory; other errors as they are. */
+// The data directory, its files and its lock.
+
+/** Turns an error of the data directory into one line for the operator. Returns other errors as they are. */
 export const refuseDirectory = (error: unknown): unknown => {
   const { code = '', message } = error as { code?: string; message?: string }
   if (code === 'EEXIST' || code === 'ENOTDIR') {
@@ -37,10 +40,51 @@ export const makePrivateFile = (path: string): void => {
   }
 }
 
-/** New files are readable by their owner only, but the mode of an existing directory is left as it is. */
+/** New files are readable by their owner only, but nothing changes the mode of an existing directory. */
 export const warnOfOpenDirectory = (dataDir: string, log: Log): void => {
   const mode = statSync(dataDir).mode & 0o777
   if ((mode & 0o077) === 0) return
   const hint = 'every organization is in it: chmod 700'
   log('warn', 'other users can enter the data directory', { data: dataDir, mode: mode.toString(8), hint })
+}
+
+/** The bytes of a database file and its WAL. */
+export const storeBytesOf = (path: string): number =>
+  [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
+
+/** The bytes that are free on the disk of a directory. */
+export const freeBytesIn = (dir: string): number => {
+  const { bavail, bsize } = statfsSync(dir)
+  return bavail * bsize
+}
+
+export const inMegabytes = (bytes: number): string => `${Math.ceil(bytes / 1_000_000)} MB`
+
+export interface StoreLock {
+  release(): void
+}
+
+/**
+ * Locks the store for this process: at most one process serves it. The lock is an open transaction on a separate file,
+ * so the operating system releases it however the process ends.
+ */
+export const holdStore = (dataDir: string): StoreLock =>
+  holdFile(join(dataDir, 'serve.lock'), `another process serves the store in ${dataDir}`)
+
+/** Locks another file in the same way. `refusal` is the message if another process holds it. */
+export const holdFile = (path: string, refusal: string): StoreLock => {
+  makePrivateFile(path)
+  const db = openDatabase(path)
+  try {
+    // Without this, two processes that start at the same time might both fail.
+    db.run('PRAGMA busy_timeout = 300')
+    // With a journal in memory the lock needs no space, so a full disk does not prevent it.
+    db.run('PRAGMA journal_mode = MEMORY')
+    db.run('BEGIN EXCLUSIVE')
+  } catch (error) {
+    db.close()
+    if (String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) throw new StoreRefused(refusal)
+    throw error
+  }
+  return { release: () => db.close() }
 }

@@ -8,7 +8,6 @@ import {
   readSync,
   rmdirSync,
   rmSync,
-  statfsSync,
   statSync,
   writeSync,
 } from 'node:fs'
@@ -22,8 +21,16 @@ import type { BackupBytes, BackupContents, BackupSource, WithCopy } from '../../
 import { restoreArchive } from '../archive/restore-archive.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
-import { makeDataDir, refuseDirectory } from '../disk/store-files.ts'
-import { holdFile, holdStore, type StoreLock } from '../disk/store-lock.ts'
+import {
+  freeBytesIn,
+  holdFile,
+  holdStore,
+  inMegabytes,
+  makeDataDir,
+  refuseDirectory,
+  type StoreLock,
+  storeBytesOf,
+} from '../disk/store-files.ts'
 import { checkStore } from '../maintenance/check.ts'
 import { requireOwnSchema } from '../migrations/check-schema.ts'
 import { migrate } from '../migrations/prepare-store.ts'
@@ -41,7 +48,7 @@ const temporaryOf = (file: string): string => `${file}.tmp`
 
 const createTemporary = (temporary: string): void => {
   try {
-    // Readable by its owner only from the first moment: it will hold every organization's records.
+    // Only its owner can read it from the first moment: it will hold every organization's records.
     closeSync(openSync(temporary, 'wx', 0o600))
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw cannotWrite(temporary, error as Error)
@@ -59,8 +66,8 @@ const removeTemporary = (temporary: string): void => {
 }
 
 /**
- * Creates the file for `use`, which moves it into place or not; afterwards it is removed, or earlier if `use` says so. One that
- * an interrupted process has left is replaced: its lock is there, and nobody holds it.
+ * Creates the file for `use`, which may move it into place. Afterwards it is removed, or earlier if `use` calls `remove`. A
+ * file that an interrupted process has left is replaced: its lock is there, and nobody holds it.
  */
 const withTemporary = async <T>(temporary: string, use: (remove: () => void) => Promise<T>): Promise<T> => {
   const lockFile = `${temporary}-lock`
@@ -107,7 +114,7 @@ const holdTemporary = (temporary: string, lockFile: string, left: number | undef
   } catch (error) {
     throw error instanceof StoreRefused ? error : cannotWrite(temporary, error as Error)
   }
-  // Whoever held it has removed the file by now: a lock without a name excludes nobody.
+  // The process that held it may have removed the file by now: a lock without a name excludes nobody.
   const now = statSync(lockFile, { throwIfNoEntry: false })?.ino
   if (now !== undefined && (left === undefined || now === left)) return lock
   lock.release()
@@ -124,7 +131,7 @@ export const copyStoreToFile = async (dataDir: string, file: string, withCopy: W
   return withTemporary(temporary, async () => {
     const counts = await copyVerified(dataDir, temporary, file)
     await useCopy(temporary, withCopy)
-    // Someone may have created it in the meantime.
+    // Another process may have created it in the meantime.
     refuseExistingFile(file)
     try {
       moveIntoPlace(temporary, file)
@@ -160,18 +167,15 @@ export const copyStoreToStream = async (
   })
 }
 
-/** What must stay free on the disk of the store: for the WAL, which grows while the copy is made. */
+/** This much must stay free on the disk of the store for the WAL, which grows while the copy is made. */
 const reserveBytes = 256 * 1024 * 1024
 
 /** A copy that fills the disk of the store would make the writes of a running server fail. */
 const requireRoom = (dataDir: string): void => {
-  const sizes = ['cubby.db', 'cubby.db-wal'].map(
-    (name) => statSync(join(dataDir, name), { throwIfNoEntry: false })?.size,
-  )
-  const neededBytes = sizes.reduce<number>((sum, size = 0) => sum + size, 0) + reserveBytes
-  const { bavail, bsize } = statfsSync(dataDir)
-  if (bavail * bsize >= neededBytes) return
-  const [needed, free] = [neededBytes, bavail * bsize].map((bytes) => `${Math.ceil(bytes / 1_000_000)} MB`)
+  const neededBytes = storeBytesOf(join(dataDir, 'cubby.db')) + reserveBytes
+  const freeBytes = freeBytesIn(dataDir)
+  if (freeBytes >= neededBytes) return
+  const [needed, free] = [inMegabytes(neededBytes), inMegabytes(freeBytes)]
   throw new OperatorError(
     `the copy is made in ${dataDir}, where ${free} are free and ${needed} are needed; give a FILE on another disk`,
   )
@@ -188,11 +192,11 @@ const streamFile = async (descriptor: number, write: (bytes: Uint8Array) => Prom
   }
 }
 
-/** `target` is how messages name the file. */
+/** Messages name the file `target`. */
 const copyVerified = async (dataDir: string, temporary: string, target: string): Promise<Counts> => {
   const store = new Connection(join(dataDir, 'cubby.db'), 16_384)
   try {
-    // A store of a version without auto-vacuum: the one that is made from the backup has it.
+    // A store of an older version may be without auto-vacuum: the one that is made from the backup has it.
     if (store.pragma('auto_vacuum') === 0) store.run('PRAGMA auto_vacuum = INCREMENTAL')
     store.run(`VACUUM INTO '${temporary.replaceAll("'", "''")}'`)
   } catch (error) {
@@ -203,7 +207,7 @@ const copyVerified = async (dataDir: string, temporary: string, target: string):
   return verifyCopy(temporary, `the copy of ${join(dataDir, 'cubby.db')}`)
 }
 
-/** Throws the first finding. `what` is how the message names the copy. */
+/** Throws the first finding. Messages name the copy `what`. */
 const verifyCopy = async (path: string, what: string): Promise<Counts> => {
   const db = openCopy(path, what)
   try {
@@ -222,16 +226,15 @@ const verifyCopy = async (path: string, what: string): Promise<Counts> => {
     const foreign: string[] = []
     const notes = { foreign: (one: string) => void foreign.push(one) }
     for await (const finding of checkStore(db, notes)) throw new OperatorError(`${what} is not sound: ${finding}`)
-    const count = (from: string): number => db.prepare<{ n: number }, []>(`SELECT count(*) AS n FROM ${from}`).get()!.n
-    const files = count(`blobs WHERE state = 'live'`)
+    const files = db.count(`blobs WHERE state = 'live'`)
     return {
-      organizations: count('organizations'),
-      tables: count(`tables WHERE kind = 'table'`),
-      records: count('records') - files,
-      buckets: count(`tables WHERE kind = 'bucket'`),
+      organizations: db.count('organizations'),
+      tables: db.count(`tables WHERE kind = 'table'`),
+      records: db.count('records') - files,
+      buckets: db.count(`tables WHERE kind = 'bucket'`),
       files,
-      tasks: count(`tables WHERE kind = 'task'`),
-      runs: count('runs'),
+      tasks: db.count(`tables WHERE kind = 'task'`),
+      runs: db.count('runs'),
       ...(foreign.length > 0 ? { foreign } : {}),
     }
   } catch (error) {
@@ -241,7 +244,7 @@ const verifyCopy = async (path: string, what: string): Promise<Counts> => {
   }
 }
 
-/** All rows of the copy have been compared with their checksums. */
+/** Calls `withCopy`. All rows of the copy have been compared with their checksums before. */
 const useCopy = async (temporary: string, withCopy: WithCopy): Promise<void> => {
   const dump = openDump(temporary, new RowCheck(() => {}, true))
   try {
@@ -291,7 +294,7 @@ export const restoreStore = async (
   const temporary = temporaryOf(path)
   const lock = lockStore(dataDir)
   try {
-    // Of an interrupted restore: nobody else has the lock.
+    // An interrupted restore may have left it: nobody else has the lock.
     removeTemporary(temporary)
     createTemporary(temporary)
     if (typeof backup === 'string') copy(backup, temporary)
@@ -316,8 +319,8 @@ export const restoreStore = async (
 }
 
 /**
- * Gives the copy an id of its own, and the mark that its place has got. The bytes of all its files were copied there, so they are
- * its own. The id of the archive stays: an archive has the history of a store and of what is restored from it.
+ * Gives the copy an id of its own, and the mark of its place. The bytes of all its files were copied there, so they are its
+ * own. The id of the archive stays: an archive has the history of a store and of what is restored from it.
  */
 const makeAnotherStore = (path: string, storeId: string, mark: string): void => {
   const db = new Connection(path, 2_048)
@@ -332,7 +335,7 @@ const makeAnotherStore = (path: string, storeId: string, mark: string): void => 
   }
 }
 
-/** For messages. */
+/** Messages name the backup so. */
 const nameOf = (backup: BackupSource): string => {
   if (typeof backup === 'string') return backup
   return 'archive' in backup ? `what ${backup.archive} has of that time` : backup.name
@@ -369,7 +372,7 @@ const receive = async ({ name, bytes }: BackupBytes, temporary: string): Promise
   }
 }
 
-/** It would be "not a backup of Cubby", although it is one. */
+/** Refuses a compressed backup. Otherwise the message would be "not a backup of Cubby". */
 const refuseCompressed = (temporary: string, name: string): void => {
   const head = Buffer.alloc(2)
   const descriptor = openSync(temporary, 'r')
@@ -384,7 +387,7 @@ const removeNewDirectory = (dataDir: string): void => {
   try {
     rmdirSync(dataDir)
   } catch {
-    // It is not empty: someone has put something into it.
+    // The directory is not empty: somebody has put something into it.
   }
 }
 

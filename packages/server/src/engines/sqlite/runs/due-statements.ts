@@ -1,13 +1,13 @@
 import { isFinished, runStatuses } from '../../../core/tasks/run.ts'
 import { clockErrorMs, scheduleKey } from '../../../core/tasks/schedule.ts'
 
-// The statements that run again and again while nothing may be due. Each is a seek in an index that holds only what waits,
-// however many runs are finished or lie in the future. A test reads their plans.
+// These statements run again and again while nothing may be due. Each is a seek in an index of waiting rows only, however many
+// runs are finished or lie in the future. A test reads their plans.
 
 /** ?1 task, ?2 now, ?3 rows. */
 const due = `FROM runs WHERE task_id = ?1 AND held = 0 AND status = 'queued' AND run_at <= ?2 ORDER BY run_at, seq LIMIT ?3`
 
-/** From the index alone. */
+/** Reads only the index. */
 export const dueRuns = `SELECT seq ${due}`
 
 /** ?1 task, ?2 the most that matters. */
@@ -28,12 +28,12 @@ export const firstQueued = `SELECT min(run_at) AS at FROM runs WHERE task_id = ?
 
 const lengths = 'octet_length(r.payload) + coalesce(octet_length(r.result), 0)'
 
-/** ?1 now, ?2 rows. As `Due`. */
+/** ?1 now, ?2 rows. Returns `Due`. */
 export const expiredLeases = `SELECT r.seq AS id, coalesce(k.org_id, 0) AS orgId, ${lengths} AS bytes
   FROM runs r LEFT JOIN tasks k ON k.table_id = r.task_id
   WHERE r.status = 'running' AND r.lease_until <= ?1 ORDER BY r.lease_until LIMIT ?2`
 
-/** ?1 organization, ?2 now, ?3 rows. As `Due`. */
+/** ?1 organization, ?2 now, ?3 rows. Returns `Due`. */
 export const expiredLeasesOf = `SELECT l.seq AS id, l.org_id AS orgId, coalesce(${lengths}, 0) AS bytes
   FROM leases l LEFT JOIN runs r ON r.seq = l.seq
   WHERE l.org_id = ?1 AND l.until <= ?2 ORDER BY l.until LIMIT ?3`
@@ -43,10 +43,10 @@ export const leasesAhead = `SELECT seq FROM runs WHERE status = 'running' AND le
 
 const dueSchedule = 'table_id AS id, org_id AS orgId, octet_length(declaration) AS bytes FROM tasks'
 
-/** ?1 now, ?2 rows. As `Due`. */
+/** ?1 now, ?2 rows. Returns `Due`. */
 export const dueSchedules = `SELECT ${dueSchedule} WHERE next_run_at <= ?1 ORDER BY next_run_at LIMIT ?2`
 
-/** ?1 organization, ?2 now, ?3 rows. As `Due`. */
+/** ?1 organization, ?2 now, ?3 rows. Returns `Due`. */
 export const dueSchedulesOf = `SELECT ${dueSchedule}
   WHERE org_id = ?1 AND next_run_at <= ?2 ORDER BY next_run_at LIMIT ?3`
 
@@ -59,7 +59,7 @@ const organizationsIn = (table: string, where: string, more: string): string => 
   )
   SELECT id${more} FROM o WHERE id IS NOT NULL`
 
-/** The same, with ?3 now. As `DueOrganization`: another seek for each. */
+/** ?3 is now. Returns `DueOrganization`: this takes another seek for each. */
 const dueOrganizationsIn = (table: string, at: string, where: string): string =>
   organizationsIn(table, where, `, (SELECT min(${at}) FROM ${table} WHERE org_id = o.id ${where}) <= ?3 AS isDue`)
 
@@ -69,16 +69,23 @@ export const leasedOrganizations = dueOrganizationsIn('leases', 'until', '')
 
 export const pushingOrganizations = organizationsIn('tasks', 'AND pushes = 1', '')
 
-/** ?1 a time that no schedule can have been served for, ?2 rows. Reads an entry for each schedule, so not for every look. */
+/**
+ * ?1 a time that no schedule can have been served for, ?2 rows. It reads an entry for each schedule, so not every look runs it.
+ */
 export const schedulesAhead = `SELECT table_id AS id FROM tasks
   WHERE next_run_at IS NOT NULL AND served_at > ?1 ORDER BY next_run_at LIMIT ?2`
 
-/** ?1 after this task, ?2 tasks, ?3 organization. Those of it that push now, each with the time of its first queued run. */
+/**
+ * ?1 after this task, ?2 tasks, ?3 organization. Returns its tasks that push now, each with the time of its first queued run.
+ */
 export const firstPushes = `SELECT t.table_id AS id, t.org_id AS orgId,
     (SELECT min(run_at) FROM runs WHERE task_id = t.table_id AND held = 0 AND status = 'queued') AS at
   FROM tasks t WHERE t.pushes = 1 AND t.org_id = ?3 AND t.table_id > ?1 ORDER BY t.table_id LIMIT ?2`
 
-/** ?1 task, ?2 now, ?3 rows. Queued runs that were written while the clock was ahead, as `wakeRun` has it. Not for every look. */
+/**
+ * ?1 task, ?2 now, ?3 rows. Returns queued runs that were written while the clock was ahead: see `wakeRun`. Not every look runs
+ * it.
+ */
 export const runsFromAhead = `SELECT seq FROM runs INDEXED BY runs_by_status
   WHERE task_id = ?1 AND status = 'queued' AND updated_at > ?2 + ${clockErrorMs}
     AND run_at > ?2 AND (attempt > 0 OR key = CAST('${scheduleKey}' AS BLOB))
