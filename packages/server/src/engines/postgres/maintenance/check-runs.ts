@@ -4,7 +4,7 @@ import { type Row, type Statement, step } from '../connection/driver.ts'
 import { idStride } from '../records/statements.ts'
 import { runColumnCount, runColumns, toRun } from '../runs/run-rows.ts'
 
-/** Rows that a statement reads: few, because each may be large. */
+/** A statement reads few rows, because each may be large. */
 const runsPerStep = 100
 
 const declaration: Statement = {
@@ -13,8 +13,8 @@ const declaration: Statement = {
 }
 
 /**
- * The runs of a task after $2, each with whether a run of its key is running, as in the same moment. Two queued or two
- * running ones of a key cannot exist: indexes of the database are unique.
+ * Reads the runs of a task after $2, and for each whether a run of its key is running at the same moment. Unique indexes
+ * exclude two queued or two running runs of a key.
  */
 export const nextRuns: Statement = {
   name: 'check_runs',
@@ -25,7 +25,7 @@ export const nextRuns: Statement = {
 
 const lastId: Statement = { name: 'check_ids', text: 'select last_value from cubby_record_id' }
 
-/** Runs and declarations that belong to no task. */
+/** Finds runs and declarations that belong to no task. */
 const strayRuns: Statement = {
   name: 'check_stray_runs',
   text: `select r.task_id, 'run ' || r.id || ' (task ' || r.task_id || '): its task does not exist' from cubby_run r

@@ -6,7 +6,7 @@ interface Migration {
   from: number
   /** The version after it. */
   to: number
-  /** Runs in one transaction. Its time does not depend on the number of records: work on all records is done later, in steps. */
+  /** Runs in one transaction. Its time must not depend on the number of records: work on all records is done later, in steps. */
   run(db: Connection): void
 }
 
