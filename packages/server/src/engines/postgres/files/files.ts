@@ -94,7 +94,7 @@ export class PostgresFiles implements Files {
 
   async keepAlive(blobIds: string[], nowMs: number): Promise<void> {
     if (blobIds.length === 0) return
-    // Sorted, so that two calls lock in the same order.
+    // The ids are sorted, so that two calls lock in the same order.
     const values = [textArray(blobIds.toSorted()), pendingUntilMs(nowMs)]
     await this.#db.write(noOrg, { statement: sql.postpone, values })
   }

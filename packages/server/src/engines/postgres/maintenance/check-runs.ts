@@ -23,7 +23,8 @@ export const nextRuns: Statement = {
     from cubby_run as r where r.task_id = $1::bigint and r.id > $2 order by r.id limit $3::bigint`,
 }
 
-const lastId: Statement = { name: 'check_ids', text: 'select last_value from cubby_record_id' }
+/** Runs are numbered from the sequence of record ids. */
+export const lastDrawnId: Statement = { name: 'check_ids', text: 'select last_value from cubby_record_id' }
 
 /** Finds runs and declarations that belong to no task. */
 const strayRuns: Statement = {
@@ -42,7 +43,7 @@ export async function* checkRunsOf(read: Read, taskId: number): AsyncIterable<st
   else if (!row.every((text) => isJson(text!))) yield `task ${taskId}: its declaration is not JSON`
   for (let last = ''; ; ) {
     // The last id is read after the runs: the numbers of runs created in between have been given out by then.
-    const [found, ids] = await read(step(nextRuns, taskId, last, runsPerStep), step(lastId))
+    const [found, ids] = await read(step(nextRuns, taskId, last, runsPerStep), step(lastDrawnId))
     for (const run of found!.rows) {
       for (const finding of findingsOf(run, Number(ids!.rows[0]![0])))
         yield `run ${run[2]} (task ${taskId}): ${finding}`
@@ -67,11 +68,11 @@ const isJson = (text: string | null): boolean => {
   }
 }
 
-const findingsOf = (row: Row, lastDrawnId: number): string[] => {
+const findingsOf = (row: Row, lastId: number): string[] => {
   if (!isJson(row[14]!)) return ['its error is not JSON']
   const run = toRun(row)
   const findings: string[] = []
-  if (run.seq >= lastDrawnId + idStride) findings.push('its number was never given out')
+  if (run.seq >= lastId + idStride) findings.push('its number was never given out')
   for (const name of ['payload', 'progress', 'result'] as const) {
     if (!isJson(run[name])) findings.push(`its ${name} is not JSON`)
   }

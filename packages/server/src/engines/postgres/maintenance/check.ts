@@ -10,7 +10,7 @@ import { toCallersError } from '../connection/failure.ts'
 import { isFile } from '../files/statements.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
 import { secretColumns, toSecrets } from '../registry/rows.ts'
-import { checkRunsOf, checkStrayRuns } from './check-runs.ts'
+import { checkRunsOf, checkStrayRuns, lastDrawnId } from './check-runs.ts'
 
 const blobsPerStep = 500
 
@@ -119,11 +119,6 @@ const strayTable: Statement = {
 
 const isTable: Statement = { name: 'check_is_table', text: 'select 1 from cubby_table t where t.id = $1::bigint' }
 
-const lastId: Statement = {
-  name: 'check_ids',
-  text: 'select last_value from cubby_record_id',
-}
-
 /**
  * Verifies the store: each record's index values against its data, that its id was given out, that every record, table and
  * key belongs to something that exists, that files and live blobs refer to each other, and that runs are what their status
@@ -219,7 +214,7 @@ async function* checkTable(
   let place: Buffer[] = [Buffer.alloc(0), Buffer.alloc(0)]
   for (;;) {
     // The last id is read after the records: the ids of records created in between have been given out by then.
-    const [found, ids] = await read(step(statement, tableId, ...place, rowsPerStep), step(lastId))
+    const [found, ids] = await read(step(statement, tableId, ...place, rowsPerStep), step(lastDrawnId))
     const { rows } = found!
     for (const row of rows) {
       const finding = checkRecord(row, rule, Number(ids!.rows[0]![0]))
@@ -240,10 +235,10 @@ const nameOf = ([id, hashKey, rangeKey]: Row, rule: EntriesRule | undefined, tab
     ? `file ${JSON.stringify(fromHex(rangeKey!))} (bucket ${tableId})`
     : `record ${id} (table ${tableId}, ${JSON.stringify(fromHex(hashKey!))})`
 
-const checkRecord = (row: Row, rule: EntriesRule | undefined, lastDrawnId: number): string | undefined => {
+const checkRecord = (row: Row, rule: EntriesRule | undefined, lastId: number): string | undefined => {
   const [id, , rangeKey, text, updatedAt, blobState, ...stored] = row
   if (rule === undefined) return 'its table does not exist'
-  if (Number(id) >= lastDrawnId + idStride) return 'its id was never given out'
+  if (Number(id) >= lastId + idStride) return 'its id was never given out'
   const record = { rangeKey: fromHex(rangeKey!), data: text!, updatedAtMs: Number(updatedAt) }
   const fault = faultOfRecord(rule, record, () => stored.map((entry) => (entry == null ? null : fromHex(entry))))
   if (fault !== undefined) return fault

@@ -50,7 +50,7 @@ const setupAttemptsMax = 20
 const setupLockMsMax = 30_000
 /** A migration waits this long for other transactions. Requests to processes that still run wait for the migration. */
 const tableLockMsMax = 10_000
-/** After this, the server rolls the transaction of a stopped process back. */
+/** The database rolls back the transaction of a stopped process after this time. */
 const idleMsMax = 10_000
 
 /** Returns undefined if there is no store. It waits for a migration that is running. */

@@ -128,7 +128,7 @@ export const scanRecords = (index: Scan['index'], descending: boolean, select: '
 
 export const countColumn = {
   id: 0,
-  /** Where the count ended: the value that orders the scan. */
+  /** The value that orders the scan, at the end of the count. */
   place: 1,
   counted: 2,
   steppedOver: 3,
