@@ -12,8 +12,8 @@ import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 import { dayMs, findChangedAnswers } from './stores/expected.ts'
 import { folderOf, openCopy, postgresStores, programOf, readExpected, versions } from './stores/kept-stores.ts'
 
-// A store that a newer version opens is migrated while others may use it. What goes wrong here is lost or split data: a store
-// that is neither of one version nor of the next, or a process of the older version that writes what nobody reads.
+// A store that a newer version opens is migrated while others may use it. A fault here loses or splits data: the store is then of
+// neither version, or a process of the older version writes rows that nobody reads.
 
 setDefaultTimeout(120_000)
 
@@ -50,9 +50,9 @@ const refusalOf = (url: string, options: Partial<PostgresOptions> = {}): Promise
     (error: Error) => error.message,
   )
 
-// ── What a store consists of ───────────────────────────────────────────────────────────────────────────────
+// ── The parts of a store ───────────────────────────────────────────────────────────────────────────────
 
-/** The rows of several queries, each as JSON text, through one connection. */
+/** Reads the rows of several queries through one connection, each row as JSON text. */
 const rowsOf = async (url: string, queries: Record<string, string>): Promise<Record<string, string[]>> => {
   const parts = Object.entries(queries).map(
     ([name, sql], i) => `select ${i} as part, '${name}' as name, to_jsonb(q)::text as row from (${sql}) q`,
@@ -66,7 +66,7 @@ const rowsOf = async (url: string, queries: Record<string, string>): Promise<Rec
 
 const ours = 'current_schema()::regnamespace'
 
-/** Everything in the catalog that could differ: names, types, order, definitions. */
+/** Reads everything in the catalog that could differ: names, types, order, definitions. */
 const schemaOf = (url: string) =>
   rowsOf(url, {
     columns: `select c.relname, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod) as type, a.attnotnull,
@@ -103,7 +103,7 @@ const rowOf: Record<string, string> = {
   record: `to_jsonb(r) - 'ttl_seconds' || jsonb_build_object('ttl', r.ttl_seconds)`,
 }
 
-/** Every row of the store and the state of what gives out ids, under the names of version 7 and with the columns of version 1. */
+/** Reads every row of the store and the state of its sequences, under the names of version 7 and with the columns of version 1. */
 const contentOf = (url: string, version: 1 | 7) => {
   const queries = Object.entries({ ...oldTableNames, ...oldSequenceNames }).map(([name, oldName]) => {
     const row = (version === 7 && rowOf[name]) || 'to_jsonb(r)'
@@ -118,7 +118,7 @@ const contentOf = (url: string, version: 1 | 7) => {
 const versionOf = async (url: string): Promise<unknown> =>
   (await postgres.query('select version from cubby_store', url))[0]!.version
 
-/** A transaction that holds what `sql` locks, until it is ended. */
+/** Opens a transaction that holds the locks of `sql` until it is ended. */
 const hold = async (url: string, sql: string): Promise<{ end(): Promise<void>; pid: number }> => {
   const client = new pg.Client({ connectionString: url, application_name: 'a report' })
   client.on('error', () => {})
@@ -274,7 +274,7 @@ const serverOn = (url: string, dataDir: string): Server => {
 describe('a server that is killed in the middle of the migration', () => {
   for (const [where, sql] of [
     ['before it has changed anything', 'lock table cubby_records in access share mode'],
-    // Needed last: tables, indexes and sequences have their new names by then, uncommitted.
+    // This lock is needed later: tables, indexes and sequences have their new names by then, uncommitted.
     ['when everything is renamed', 'lock table cubby_store in access share mode'],
   ] as const) {
     test(`${where}: the store is as it was, and the next start migrates it`, async () => {
@@ -309,7 +309,7 @@ describe('a server that is killed in the middle of the migration', () => {
   }
 })
 
-// It holds the locks and does nothing: without a limit, no other process could start or serve.
+// A stopped process holds the locks and does nothing: without a limit, no other process could start or serve.
 test('a server that is stopped, not killed, in the middle of the migration does not keep others from it', async () => {
   const url = await copyOfV1()
   const dataDir = makeTempDir()
@@ -322,7 +322,7 @@ test('a server that is stopped, not killed, in the middle of the migration does 
     await holder.end()
     await migrate(url)
     expect(await versionOf(url)).toBe(schemaVersion)
-    // Woken up, it finds that its connection was ended.
+    // It continues, and finds that its connection was ended.
     process.kill(server.pid, 'SIGCONT')
     expect(await starting).toContain('cannot be opened')
   } finally {
@@ -383,7 +383,7 @@ describe('a process of version 0.1', () => {
       query: () => api.post(`${people}/query`, { index: 'i1', hash: 'Oslo' }),
     }
     const kinds = Object.keys(requests)
-    /** Deletes of what a put before has made. */
+    /** Names that were put and not deleted yet. */
     const put: string[] = []
     const client = async (): Promise<void> => {
       while (!stopped) {
@@ -405,7 +405,7 @@ describe('a process of version 0.1', () => {
       await migrate(url)
       migratedAt = performance.now()
       const sweepsLogged = () => old.log.filter(({ message }) => message === 'sweep failed; it goes on later').length
-      // What sweeps would remove at once: an expired record, and a table past its recovery with a record.
+      // Sweeps would remove these at once: an expired record, and a table past its recovery with a record.
       await postgres.query(
         `insert into cubby_record (id, table_id, hash_key, range_key, updated_at, ttl_seconds, data)
            select nextval('cubby_record_id'), id, 'expired', '', 1, 1, '{}' from cubby_table where name = 'people';
@@ -424,11 +424,11 @@ describe('a process of version 0.1', () => {
       stopped = true
       await Promise.all(running)
 
-      // Nothing was answered with success, and nothing was written: rows, epoch and sequences are the same.
+      // No request succeeded, and nothing was written: rows, epoch and sequences are the same.
       expect(after().filter(({ status }) => status < 500)).toEqual([])
       expect(await contentOf(url, 7)).toEqual(migrated)
 
-      // As docs/engines.md says: it calls itself ready, but when its lease has ended it finds no key and no table.
+      // docs/engines.md says that it calls itself ready, but finds no key and no table when its lease has ended.
       expect((await old.request('GET', '/readyz')).status).toBe(200)
       for (const path of [people, '/v1']) {
         await eventually(`GET ${path} finds no key`, async () =>
@@ -436,7 +436,7 @@ describe('a process of version 0.1', () => {
         )
       }
 
-      // Also its commands, and at its end, when it writes what it has not written yet.
+      // Its commands fail too, and so do the writes that it has left for its end.
       expect((await old.cubby('keys', 'create', '--org', 'acme', '--kind', 'secret')).exitCode).toBe(1)
       expect((await old.cubby('orgs', 'create', 'late')).exitCode).toBe(1)
       expect(await old.end('SIGTERM')).toBe(0)
@@ -446,7 +446,7 @@ describe('a process of version 0.1', () => {
       await old.stop()
     }
 
-    // What it acknowledged is in the store.
+    // All acknowledged writes are in the store.
     const succeeded = (...kinds: string[]) =>
       answers.filter(({ kind, status }) => kinds.includes(kind) && status < 300).map(({ name }) => name)
     const column = async (sql: string): Promise<Set<unknown>> =>

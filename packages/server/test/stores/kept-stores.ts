@@ -8,8 +8,8 @@ import { makeTempDir, removeTempDir, Server, type StartOptions } from '../harnes
 import type { SharedPostgres } from '../postgres-server.ts'
 import type { Expected } from './expected.ts'
 
-// The folder of a released version has its store once for each engine, with the same content, what both answer, the bytes of
-// files for both (0.1 had none), and the program that wrote them:
+// The folder of a released version has a store for each engine, with the same content, the responses of both, the bytes of files
+// for both (0.1 had none), and the program that wrote them:
 //
 //   v7/cubby.db  v7/cubby.sql  v7/expected.json  v7/files  v7/program.tar.gz
 
@@ -39,22 +39,22 @@ export const versions = readdirSync(here).filter((name) => existsSync(join(here,
 export const readExpected = (version: string): Expected =>
   JSON.parse(readFileSync(join(folderOf(version), 'expected.json'), 'utf8'))
 
-/** How an engine's stores are kept, and how to get a copy of one. */
+/** Says how an engine's stores are kept, and makes copies of them. */
 export interface StoreKind {
   engine: string
   /** The store in the folder of a version. */
   file: 'cubby.db' | 'cubby.sql'
   schemaVersion: number
-  /** Makes a copy of the store in the folder `from`: in `dataDir`, or in a schema of its own. */
+  /** Copies the store in the folder `from` into `dataDir`, or into a schema of its own. */
   copy(from: string, dataDir: string): Promise<StoreCopy>
 }
 
 export interface StoreCopy {
-  /** Of a PostgreSQL store. */
+  /** The URL of a PostgreSQL store. */
   store?: string
-  /** Of a PostgreSQL store with files. */
+  /** The directory of the files of a PostgreSQL store. */
   files?: string
-  /** Rows of the store itself, expired and deleted ones too. After a migration to the current version. */
+  /** Counts rows of the store itself, also expired and deleted ones. The store must have the current version. */
   count(table: 'tables' | 'records', condition: string): Promise<number>
 }
 
@@ -80,7 +80,7 @@ export const sqliteStores: StoreKind = {
   },
 }
 
-/** Whether the version has files. */
+/** Returns whether the version has files. */
 const copyFiles = (from: string, dataDir: string): boolean => {
   if (!existsSync(join(from, 'files'))) return false
   cpSync(join(from, 'files'), join(dataDir, 'files'), { recursive: true })
@@ -126,7 +126,7 @@ export class KeptServer extends Server {
   }
 }
 
-/** Starts a server on a copy of the store, its clock this long after the writing. */
+/** Starts a server on a copy of the store. Its clock is `laterMs` after the writing. */
 export const openCopy = async (
   kind: StoreKind,
   from: string,

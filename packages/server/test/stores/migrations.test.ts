@@ -37,7 +37,7 @@ afterEach(async () => {
   removeTempDir(top)
 })
 
-/** Not started yet. Its clock is a day after the store was written. */
+/** Makes a server and does not start it. Its clock is a day after the store was written. */
 const makeServer = (options: { program?: string; faults?: string; args?: string[] } = {}): Server => {
   const { program, faults, args } = options
   const env = faults === undefined ? {} : { NODE_ENV: 'test', CUBBY_TEST_FAULTS: faults }
@@ -72,7 +72,7 @@ const hasAllChecksums = () =>
     waitMsMax: 30_000,
   })
 
-/** Rows as version 0.1 wrote them, into the table `plain`. */
+/** Adds rows to the table `plain` as version 0.1 wrote them. */
 const addRows = (count: number): void => {
   const db = new Database(file)
   const { id } = db.query<{ id: number }, []>(`SELECT id FROM tables WHERE name = 'plain'`).get()!
@@ -88,7 +88,7 @@ const expectUpgraded = async (server: Server): Promise<void> => {
   expect(versionOf()).toBe(schemaVersion)
   expect(await findChangedAnswers(server, expected)).toEqual([])
   await hasAllChecksums()
-  // Compared with their checksums this time.
+  // This time all records are compared with their checksums.
   await server.restart()
   expect(await findChangedAnswers(server, expected)).toEqual([])
   const { exitCode, stdout } = await server.cubby('verify')

@@ -36,7 +36,7 @@ try {
   const packages = await bundle(work, [], { compact: true })
   const files = Object.fromEntries(readdirSync(work).map((name) => [name, readFileSync(join(work, name))]))
   const contents = { ...files, 'README.md': readme(packages.length) }
-  await Bun.write(target, new Bun.Archive(contents, { compress: 'gzip', level: 12 }))
+  await Bun.write(target, await new Bun.Archive(contents, { compress: 'gzip', level: 12 }).bytes())
   console.log(`${target}: ${statSync(target).size} bytes: ${Object.keys(contents).join(', ')}`)
 } finally {
   removeTempDir(work)

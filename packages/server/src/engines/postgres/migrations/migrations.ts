@@ -10,7 +10,7 @@ interface Migration {
   run(session: Session, dialect: Dialect): Promise<void>
 }
 
-// From 0.1 (version 1) to 0.2 (version 7). The time does not depend on the number of records.
+// `migrateTo7` upgrades from 0.1 (version 1) to 0.2. Its time does not depend on the number of records.
 //
 // A process of 0.1 reads the version only when it starts. One that still runs must not write into the migrated store, so every
 // table that it uses gets another name: PostgreSQL analyses a prepared statement again after a rename and does not find the
@@ -159,7 +159,7 @@ const makeSecret = async (session: Session): Promise<void> => {
 }
 
 /**
- * In order, one for each released version. A migration is never changed after its release: it names tables and columns as
- * they were then, not by constants of the current schema. Versions 2 to 6 were never released.
+ * The migrations are in order, and each leads to a released version: 2 to 6 were never released. A migration is never changed
+ * after its release: it names tables and columns as they were then, not by constants of the current schema.
  */
 export const migrations: Migration[] = [{ from: 1, to: 7, run: migrateTo7 }]

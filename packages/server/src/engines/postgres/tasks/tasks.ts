@@ -24,14 +24,14 @@ import { countByStatus, oldestRun } from '../runs/statements.ts'
 import * as sql from './statements.ts'
 import { taskValues, toTask } from './task-rows.ts'
 
-/** `oldest`: the row of `oldestRun`; undefined while the runs of the task cannot be reached. A run is due if its time has come. */
+/** `oldest` is the row of `oldestRun`, or undefined while the runs of the task cannot be reached. A run is due if its time has come. */
 const stateOf = (task: DumpedTask, oldest: Row[] | undefined, nowMs: number): TaskState => {
   const { declaration, updatedAtMs, nextRunAtMs } = task
   const at = oldest?.[0]?.[0] == null ? Number.POSITIVE_INFINITY : Number(oldest[0][0])
   return { declaration, updatedAtMs, nextRunAtMs, oldestRunAtMs: oldest && (at <= nowMs ? at : null) }
 }
 
-/** The active task of a name, and the time. */
+/** The active task with a name, and the time. */
 interface Found {
   table: Table | undefined
   task: DumpedTask | undefined
@@ -81,7 +81,7 @@ export class PostgresTasks extends TableReads implements Tasks {
     })
   }
 
-  /** The steps that find it, and what they found. */
+  /** Returns the steps that find a task by its name, and a function that reads their results. */
   #finding(caller: Caller, db: string, name: string, nowMs: number): { steps: Step[]; read: (rows: Row[][]) => Found } {
     const place = this.place(caller.orgId, db, name)
     const opening = openings(caller)

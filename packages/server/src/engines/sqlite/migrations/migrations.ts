@@ -6,21 +6,21 @@ interface Migration {
   from: number
   /** The version after it. */
   to: number
-  /** Runs in one transaction. Its time does not depend on the number of records: work on all records is done later, in steps. */
+  /** Runs in one transaction. Its time must not depend on the number of records: work on all records is done later, in steps. */
   run(db: Connection): void
 }
 
 const randomHex = (bytes: number): string => randomBytes(bytes).toString('hex')
 
 /**
- * In order, one for each released version. A migration is never changed after its release, so it uses no constant of the
- * current schema. Versions 2 to 6 were never released.
+ * The migrations are in order, and each leads to a released version: 2 to 6 were never released. A migration is never changed
+ * after its release, so it uses no constant of the current schema.
  */
 export const migrations: Migration[] = [
   {
-    // From 0.1 to 0.2. Only tables with few rows (tables, organizations, API keys) get new columns, because ALTER TABLE reads
-    // every row of a strict table (2.5 s for a million rows). So the checksum of a record has no column: it is at the end of the
-    // data. Existing records get theirs while the server runs (maintenance/add-checksums.ts).
+    // This one upgrades from 0.1 to 0.2. Only tables with few rows (tables, organizations, API keys) get new columns, because
+    // ALTER TABLE reads every row of a strict table (2.5 s for a million rows). So the checksum of a record has no column: it is
+    // at the end of the data. Existing records get theirs while the server runs (maintenance/add-checksums.ts).
     from: 1,
     to: 7,
     run(db) {

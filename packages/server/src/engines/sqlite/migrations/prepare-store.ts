@@ -15,18 +15,18 @@ import { migrations } from './migrations.ts'
 import { applicationId, makeSchema, schemaVersion } from './schema.ts'
 
 interface PrepareOptions {
-  /** Whether this process holds `serve.lock`: only its holder migrates. */
+  /** True if this process holds `serve.lock`: only its holder migrates. */
   isHolder: boolean
   /** Refuse a store whose schema is not that of its version, before it is migrated. */
   requiresOwnSchema?: boolean
   log?: Log
-  /** For tests: see fault-point.ts. */
+  /** Tests plan faults with it: see fault-point.ts. */
   faults?: string
 }
 
 const archiveIdBytes = 16
 
-/** How long a command waits for a server that is just starting, and may be migrating the store. */
+/** A command waits this long for a server that is just starting, and may be migrating the store. */
 const startMsMax = 2_000
 
 /**
