@@ -12,7 +12,7 @@ import { Connection } from './connection.ts'
 import { Damage } from './disk/damage.ts'
 import { closeUnlessMarked, endProcess, noteDiskFailure, recoverMarked, refuseMarked } from './disk/disk-failure.ts'
 import { makeDataDir, warnOfOpenDirectory } from './disk/store-files.ts'
-import { holdStore, type StoreLock } from './disk/store-lock.ts'
+import { holdStore, type ServingLock } from './disk/store-lock.ts'
 import { SqliteFiles } from './files/files.ts'
 import { SqliteMaintenance } from './maintenance/maintenance.ts'
 import { SqliteStatistics } from './maintenance/statistics.ts'
@@ -76,7 +76,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
   const { dataDir, role = 'owner', noMmap = false, log = () => {}, faults, idleMs, observer } = options
   const path = join(dataDir, 'cubby.db')
   const damage = new Damage(path, log)
-  const open = (channel: WriteChannel, lock?: StoreLock, archive?: OpenArchive): SqliteEngine => {
+  const open = (channel: WriteChannel, lock?: ServingLock, archive?: OpenArchive): SqliteEngine => {
     const db = new Connection(path, readCacheKib)
     // At a million records the map makes a get a fifth faster, and a page by half. A guest reads too little to need it.
     if (role !== 'guest' && !noMmap) db.run(`PRAGMA mmap_size = ${mapBytesMax}`)
@@ -128,7 +128,7 @@ interface Parts {
   channel: WriteChannel
   role: Role
   dataDir: string
-  lock: StoreLock | undefined
+  lock: ServingLock | undefined
   archive: OpenArchive | undefined
   damage: Damage
   log: Log
@@ -154,7 +154,7 @@ class SqliteEngine implements EmbeddedEngine {
   readonly #store: OpenStore
   readonly #channel: WriteChannel
   readonly #dataDir: string
-  readonly #lock: StoreLock | undefined
+  readonly #lock: ServingLock | undefined
   readonly #archive: OpenArchive | undefined
 
   constructor({ db, channel, role, dataDir, lock, archive, damage, log, observer }: Parts) {
@@ -194,6 +194,10 @@ class SqliteEngine implements EmbeddedEngine {
   serveWorker(channel: Channel<WorkerOutcomes, WorkerCommands>): void {
     const { damage, watch } = this.#store
     serveWorker(this.#channel, channel, { damage, refusal: () => watch?.refusal })
+  }
+
+  noteListening(port: number): void {
+    this.#lock?.notePort(port)
   }
 
   async close(): Promise<void> {

@@ -63,7 +63,7 @@ export class ArchiveDirectory {
       if (!hadOne) makeDataDir(dir)
       const isForeign = isNew && readdirSync(dir).some((name) => !ownNames.test(name))
       if (isForeign) throw new StoreRefused(`--archive: ${dir} is not empty and has no archive; give another directory`)
-      const lock = holdFile(lockPath(dir), `--archive: another server writes the archive in ${dir}`)
+      const lock = holdFile(lockPath(dir), () => `--archive: another server writes the archive in ${dir}`)
       return new ArchiveDirectory(dir, lock)
     } catch (error) {
       if (

@@ -103,7 +103,7 @@ const holdTemporary = (temporary: string, lockFile: string, left: number | undef
   const refusal = `${temporary} exists: another backup is running`
   let lock: StoreLock
   try {
-    lock = holdFile(lockFile, refusal)
+    lock = holdFile(lockFile, () => refusal)
   } catch (error) {
     throw error instanceof StoreRefused ? error : cannotWrite(temporary, error as Error)
   }
