@@ -61,5 +61,7 @@ export interface Engine {
    * write directly.
    */
   serveWorker?(channel: WorkerChannel): void
+  /** For an engine with one owner at a time: a process that finds the store taken names this port. */
+  noteListening?(port: number): void
   close(): Promise<void>
 }

@@ -126,6 +126,8 @@ describe('is harmless and visible', () => {
 
   test('the log, as lines of JSON and on a terminal', async () => {
     const dataDir = join(dir, hostile.slice(0, -1))
+    // The log warns of this mode, and names the directory.
+    if (storeIsEmbedded()) mkdirSync(dataDir, { mode: 0o755 })
     const args = ['serve', '--data', dataDir, '--port', '0', '--no-bootstrap']
     const serving = onTerminal(args)
     await eventually('the start', () => serving.text().includes('listening') || undefined)

@@ -9,7 +9,8 @@ import { Archive } from './archive/archive.ts'
 import { Connection } from './connection.ts'
 import { Damage } from './disk/damage.ts'
 import { closeUnlessMarked, endProcess, noteDiskFailure, recoverMarked, refuseMarked } from './disk/disk-failure.ts'
-import { holdStore, makeDataDir, type StoreLock, warnOfOpenDirectory } from './disk/store-files.ts'
+import { makeDataDir, warnOfOpenDirectory } from './disk/store-files.ts'
+import { holdStore, type ServingLock } from './disk/store-lock.ts'
 import { sqliteFiles } from './files/files.ts'
 import { sqliteMaintenance } from './maintenance/maintenance.ts'
 import { sqliteStatistics } from './maintenance/statistics.ts'
@@ -71,7 +72,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
   const { dataDir, role = 'owner', noMmap = false, log = () => {}, faults, idleMs, observer } = options
   const path = join(dataDir, 'cubby.db')
   const damage = new Damage(path, log)
-  const open = (channel: WriteChannel, lock?: StoreLock, archive?: Archive): EmbeddedEngine => {
+  const open = (channel: WriteChannel, lock?: ServingLock, archive?: Archive): EmbeddedEngine => {
     const db = new Connection(path, readCacheKib)
     // At a million records the map makes a get a fifth faster, and a page by half. A guest reads too little to need it.
     if (role !== 'guest' && !noMmap) db.run(`PRAGMA mmap_size = ${mapBytesMax}`)
@@ -104,6 +105,8 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
         if (damage.cause !== undefined || watch?.refusal !== undefined) return false
         return channel.ready && store.epoch() > 0
       },
+
+      noteListening: (port) => lock?.notePort(port),
 
       serveWorker: (worker) => serveWorker(channel, worker, { damage, refusal: () => watch?.refusal }),
 

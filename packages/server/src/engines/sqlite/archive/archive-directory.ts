@@ -3,7 +3,8 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import type { Connection } from '../connection.ts'
-import { holdFile, makeDataDir, type StoreLock } from '../disk/store-files.ts'
+import { makeDataDir } from '../disk/store-files.ts'
+import { holdFile, type StoreLock } from '../disk/store-lock.ts'
 import {
   archiveFormat,
   isText,
@@ -69,7 +70,7 @@ export class ArchiveDirectory {
       if (!hadOne) makeDataDir(dir)
       const isForeign = isNew && readdirSync(dir).some((name) => !ownNames.test(name))
       if (isForeign) throw new StoreRefused(`--archive: ${dir} is not empty and has no archive; give another directory`)
-      const lock = holdFile(lockPath(dir), `--archive: another server writes the archive in ${dir}`)
+      const lock = holdFile(lockPath(dir), () => `--archive: another server writes the archive in ${dir}`)
       return new ArchiveDirectory(dir, lock)
     } catch (error) {
       if (

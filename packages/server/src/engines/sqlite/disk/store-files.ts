@@ -1,11 +1,10 @@
 import { closeSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import { syncPath } from '../../../files/sync.ts'
-import { openDatabase } from '../connection.ts'
 
-// The data directory, its files and its lock.
+// The data directory and its files.
 
 /** Turns an error of the data directory into one line for the operator. Returns other errors as they are. */
 export const refuseDirectory = (error: unknown): unknown => {
@@ -59,32 +58,3 @@ export const freeBytesIn = (dir: string): number => {
 }
 
 export const inMegabytes = (bytes: number): string => `${Math.ceil(bytes / 1_000_000)} MB`
-
-export interface StoreLock {
-  release(): void
-}
-
-/**
- * Locks the store for this process: at most one process serves it. The lock is an open transaction on a separate file,
- * so the operating system releases it however the process ends.
- */
-export const holdStore = (dataDir: string): StoreLock =>
-  holdFile(join(dataDir, 'serve.lock'), `another process serves the store in ${dataDir}`)
-
-/** Locks another file in the same way. `refusal` is the message if another process holds it. */
-export const holdFile = (path: string, refusal: string): StoreLock => {
-  makePrivateFile(path)
-  const db = openDatabase(path)
-  try {
-    // Without this, two processes that start at the same time might both fail.
-    db.run('PRAGMA busy_timeout = 300')
-    // With a journal in memory the lock needs no space, so a full disk does not prevent it.
-    db.run('PRAGMA journal_mode = MEMORY')
-    db.run('BEGIN EXCLUSIVE')
-  } catch (error) {
-    db.close()
-    if (String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) throw new StoreRefused(refusal)
-    throw error
-  }
-  return { release: () => db.close() }
-}

@@ -21,16 +21,8 @@ import type { BackupBytes, BackupContents, BackupSource, WithCopy } from '../../
 import { restoreArchive } from '../archive/restore-archive.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
-import {
-  freeBytesIn,
-  holdFile,
-  holdStore,
-  inMegabytes,
-  makeDataDir,
-  refuseDirectory,
-  type StoreLock,
-  storeBytesOf,
-} from '../disk/store-files.ts'
+import { freeBytesIn, inMegabytes, makeDataDir, refuseDirectory, storeBytesOf } from '../disk/store-files.ts'
+import { holdFile, holdStore, type StoreLock } from '../disk/store-lock.ts'
 import { checkStore } from '../maintenance/check.ts'
 import { requireOwnSchema } from '../migrations/check-schema.ts'
 import { migrate } from '../migrations/prepare-store.ts'
@@ -110,7 +102,7 @@ const holdTemporary = (temporary: string, lockFile: string, left: number | undef
   const refusal = `${temporary} exists: another backup is running`
   let lock: StoreLock
   try {
-    lock = holdFile(lockFile, refusal)
+    lock = holdFile(lockFile, () => refusal)
   } catch (error) {
     throw error instanceof StoreRefused ? error : cannotWrite(temporary, error as Error)
   }
