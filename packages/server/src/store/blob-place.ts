@@ -44,7 +44,7 @@ export interface BlobPlace {
 }
 
 /** How small files are kept in the store. */
-export interface InStore {
+interface InStore {
   /** A file with more bytes goes to the place. */
   readonly bytesMax: number
   /** As before every write: makes sure that the place is the one of the store, and marks it at the first upload. */
