@@ -22,7 +22,7 @@ export const TaskState = ({ task: { paused } }: { task: TaskRow }) =>
   paused ? <span class="tag warn">paused</span> : <span class="tag ok">active</span>
 
 /** In the largest unit that is exact. */
-export const secondsText = (seconds: number): string => {
+const secondsText = (seconds: number): string => {
   const units: [number, string][] = [
     [86_400, 'd'],
     [3_600, 'h'],

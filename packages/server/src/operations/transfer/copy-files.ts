@@ -18,7 +18,7 @@ interface FileBytes extends Pick<FileContent, 'size' | 'sha256' | 'crc32' | 'blo
 }
 
 /** All files, also of deleted buckets that can still be restored, and expired ones that are not swept yet. */
-export async function* filesOf(dump: Dump): AsyncIterable<FileBytes> {
+async function* filesOf(dump: Dump): AsyncIterable<FileBytes> {
   for await (const { id, kind, db, name: bucket } of dump.tables()) {
     if (kind !== 'bucket') continue
     for await (const records of dump.records(id, 0)) {
