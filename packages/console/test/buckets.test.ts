@@ -136,6 +136,7 @@ describeConsole('buckets in the console', (it) => {
     expect(await it.request('GET', `${pathOf('up', 'in/b #?%.txt')}?record=true`)).toContain('"metadata":{"n": 1.0}')
     expect((await recordOf(it, 'up', 'in/b #?%.txt')).visibility).toBe('public')
     expect(await bytesOf(it, 'up', 'in/kept.txt')).toBe('theirs')
+    await page.getByRole('link', { name: 'in/', exact: true }).click()
     await rows(page).nth(2).waitFor()
   })
 
@@ -159,14 +160,53 @@ describeConsole('buckets in the console', (it) => {
     expect(await (await fetch(url)).text()).toBe('dropped')
   })
 
-  test('the list has pages, a prefix, orders, a count and the sizes; selected files are removed only in the version that was seen', async () => {
+  test('folders are opened and left by links and by the way back; the address leads to one', async () => {
+    await makeBucket(it, 'tree')
+    for (const name of ['a.txt', 'reports/2026/jan.txt', 'reports/2026/feb.txt', 'reports/readme.txt', 'q? &=#/x.txt'])
+      await put(it, 'tree', name, 'x')
+    const page = await it.open('#/app/_buckets/tree')
+    const bodies: string[] = []
+    page.on('request', (request) => request.url().endsWith('/query') && bodies.push(request.postData() ?? ''))
+    const names = () => rows(page).locator('a').allInnerTexts()
+    await until(names, ['q? &=#/', 'reports/', 'a.txt'])
+    await page.locator('main').getByText('1 file and 2 folders', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'reports/', exact: true }).click()
+    await until(names, ['2026/', 'readme.txt'])
+    expect(page.url()).toEndWith('#/app/_buckets/tree?prefix=reports%2F')
+    expect(JSON.parse(bodies.at(-1)!)).toMatchObject({ prefix: 'reports/', folders: true })
+    await page.getByRole('link', { name: '2026/', exact: true }).click()
+    await until(names, ['feb.txt', 'jan.txt'])
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('2026')
+    expect(await it.findings(page)).toEqual([])
+    await page.goBack()
+    await until(names, ['2026/', 'readme.txt'])
+    await page.goForward()
+    await until(names, ['feb.txt', 'jan.txt'])
+    // A file leads back to its folder.
+    await page.getByRole('link', { name: 'jan.txt' }).click()
+    await page.getByRole('heading', { name: 'jan.txt', level: 1 }).waitFor()
+    await page.getByRole('link', { name: 'reports', exact: true }).click()
+    await until(names, ['2026/', 'readme.txt'])
+    // Without folders every file below is listed, with its whole name.
+    await page.getByLabel('Order').selectOption('all')
+    await until(names, ['reports/2026/feb.txt', 'reports/2026/jan.txt', 'reports/readme.txt'])
+    // Signs that have a meaning in addresses.
+    const odd = await it.open('#/app/_buckets/tree?prefix=q%3F%20%26%3D%23%2F')
+    await until(() => rows(odd).locator('a').allInnerTexts(), ['x.txt'])
+    const wrong = await it.open('#/app/_buckets/tree?folder=a')
+    await wrong.getByText('The address has no folder of this bucket').waitFor()
+    await wrong.getByRole('link', { name: 'Show all files' }).click()
+    await until(() => rows(wrong).count(), 3)
+  })
+
+  test('the list has pages, a prefix, orders and a count; selected files are removed only in the version that was seen', async () => {
     await makeBucket(it, 'many')
-    for (let i = 0; i < 103; i++)
-      await put(it, 'many', `n/${String(i).padStart(3, '0')}.txt`, 'x'.repeat(i === 5 ? 2000 : 5))
+    for (let i = 0; i < 103; i++) await put(it, 'many', `n/${String(i).padStart(3, '0')}.txt`, 'x'.repeat(5))
     await put(it, 'many', 'z.txt', 'last')
     const page = await it.open('#/app/_buckets/many')
-    await page.getByText('Sizes of the first 100 files, more follow: 2.5 kB together').first().waitFor()
-    expect(await rows(page).count()).toBe(100)
+    await page.locator('main').getByText('1 file and 1 folder', { exact: true }).waitFor()
+    await page.getByLabel('Order').selectOption('all')
+    await until(() => rows(page).count(), 100)
     await button(page, 'More').click()
     await rows(page).nth(103).waitFor()
     await button(page, 'Count').click()
@@ -176,9 +216,10 @@ describeConsole('buckets in the console', (it) => {
     await page.keyboard.press('/')
     await page.keyboard.type('n/10')
     await page.locator('main').getByText('3 files', { exact: true }).waitFor()
-    expect(await rows(page).locator('a').allInnerTexts()).toEqual(['n/100.txt', 'n/101.txt', 'n/102.txt'])
+    expect(await rows(page).locator('a').allInnerTexts()).toEqual(['100.txt', '101.txt', '102.txt'])
     await page.getByLabel('Only names that begin with').fill('nothing')
     await button(page, 'Remove the filter').click()
+    await page.getByRole('link', { name: 'n/', exact: true }).click()
     await rows(page).nth(99).waitFor()
 
     await page.getByLabel('Select n/000.txt').check()
@@ -191,12 +232,12 @@ describeConsole('buckets in the console', (it) => {
     expect(await bytesOf(it, 'many', 'n/001.txt')).toBe('changed meanwhile')
     // Says "Stop" until both have ended.
     await page.locator('dialog').getByText('Close', { exact: true }).click()
-    await page.getByText('n/000.txt').waitFor({ state: 'detached' })
+    await page.getByLabel('Select n/000.txt').waitFor({ state: 'detached' })
     await page.getByLabel('Select n/001.txt').uncheck()
     await page.getByLabel('Select n/002.txt').check()
     await button(page, 'Remove 1 file').click()
     await page.locator('dialog').getByRole('button', { name: 'Remove 1 file' }).click()
-    await page.getByText('n/002.txt').waitFor({ state: 'detached' })
+    await page.getByLabel('Select n/002.txt').waitFor({ state: 'detached' })
     await page.waitForFunction(() => document.activeElement?.id === 'main')
   })
 
@@ -319,7 +360,7 @@ describeConsole('buckets in the console', (it) => {
     await page.locator('dialog').getByText('17 bytes').waitFor()
     expect(await bytesOf(it, 'one', 'a/b.txt')).toBe('changed meanwhile')
     await confirm.click()
-    await page.getByText('This bucket has no files.').waitFor()
+    await page.getByText('There are no files in the folder “a/”.').waitFor()
   })
 
   test('with a public key there is no write control, and a private file says why it is not shown', async () => {
@@ -349,12 +390,13 @@ describeConsole('buckets in the console', (it) => {
     for (const name of names) await put(it, 'hostile', name, name)
     const page = await it.open('#/app/_buckets/hostile')
     await rows(page).nth(4).waitFor()
-    expect((await rows(page).locator('a').allInnerTexts()).toSorted()).toEqual(names.toSorted())
+    expect((await rows(page).locator('a').allInnerTexts()).toSorted()).toEqual(names.with(1, 'ü/').toSorted())
     for (const name of names) {
-      await rows(page).getByRole('link', { name, exact: true }).click()
-      await page.getByRole('heading', { name, exact: true }).waitFor()
+      const steps = name.split(/(?<=\/)/)
+      for (const step of steps) await rows(page).getByRole('link', { name: step, exact: true }).click()
+      await page.getByRole('heading', { name: steps.at(-1)!, exact: true, level: 1 }).waitFor()
       await page.getByLabel(`Text of ${name}`).getByText(name, { exact: true }).waitFor()
-      await page.goBack()
+      for (const _ of steps) await page.goBack()
     }
     await rows(page).nth(4).waitFor()
     const asked: string[] = []

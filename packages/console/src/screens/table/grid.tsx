@@ -263,8 +263,8 @@ export const Grid = ({ query, fields, roomPx, openId, open, move, close }: Props
     menu.value = { cell, row, place: head.place }
   }
   const placeButton = useRef<(cell: HTMLElement | null) => void>(() => {})
-  const onPoint = (event: Event): void => {
-    const at = place(event.target)
+  const onPoint = (event: { target: EventTarget | null }): void => {
+    const at = element.current!.contains(event.target as Node | null) ? place(event.target) : undefined
     placeButton.current(at?.row !== undefined && at.cell.cellIndex > 0 ? at.cell : null)
   }
 
@@ -281,6 +281,11 @@ export const Grid = ({ query, fields, roomPx, openId, open, move, close }: Props
         onKeyDown={onKeyDown}
         onClick={onClick}
         onPointerOver={onPoint}
+        onPointerLeave={(event) => {
+          // It is still there for a click on it.
+          if (!(event.relatedTarget as Element | null)?.closest?.('.cell-button'))
+            onPoint({ target: document.activeElement })
+        }}
         onFocusIn={onPoint}
         onContextMenu={(event) => {
           const at = place(event.target)

@@ -97,9 +97,9 @@ const Results = ({ query, jobs, record }: { query: TableQuery; jobs: Jobs; recor
   const { offered, shown, chosen, choose } = useFields(query)
   const asked = query.asked.value
   const openId = record && idOf(record)
-  useEffect(() => scroller.current?.scrollTo(0, query.scrollTop), [asked])
 
   const roomPx = useRoom(scroller)
+  useEffect(() => scroller.current?.scrollTo(0, query.scrollTop), [asked, roomPx > 0])
   const routeTo = (keys: RecordKeys): Route => ({ screen: 'record', db, table, ...keys, query: query.address })
   const moving = useRef<ReturnType<typeof setTimeout>>(undefined)
   // The records that a held arrow key passes are not loaded, and do not fill the history.
