@@ -51,7 +51,7 @@ const NewKey = ({ created, onClose }: { created: CreateKeyResponse; onClose: () 
         </p>
         {created.expiresAt !== null && (
           <p>
-            It expires <Time ms={created.expiresAt} isShort={false} />.
+            It expires <Time ms={created.expiresAt} />.
           </p>
         )}
       </div>

@@ -97,7 +97,7 @@ export const Conflict = ({ editing, wanted, stored, onKeep, onTake, onSave, onDe
         ) : (
           <p>
             The stored one is version <code>{stored.updatedAt}</code>, written{' '}
-            <Time ms={stored.updatedAt} isShort={false} />. {undone}; nothing is lost.
+            <Time ms={stored.updatedAt} />. {undone}; nothing is lost.
           </p>
         )}
         {stored !== undefined && <Texts editing={editing} stored={stored} />}
