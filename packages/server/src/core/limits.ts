@@ -160,6 +160,9 @@ export const authorizationCharactersMax = 1_024
 export const pushUrlCharactersMax = 2_048
 export const scheduleSecondsMax = 31_536_000
 export const cronCharactersMax = 512
+/** The runs of a task are counted up to here, by status; in a listing, which has many tasks, up to the lower limit. */
+export const runsCountedMax = 1_000
+export const runsCountedInListingMax = 100
 export const claimRunsMax = 100
 /** The payloads of one claim, but at least one run. */
 export const claimBytesMax = 1 * MIB

@@ -1,4 +1,10 @@
-import { dataDepthMax, fileMetadataBytesMax, requestIdCharactersMax } from '../core/limits.ts'
+import {
+  dataDepthMax,
+  fileMetadataBytesMax,
+  requestIdCharactersMax,
+  runsCountedInListingMax,
+  runsCountedMax,
+} from '../core/limits.ts'
 import { allowedHeaders, exposedHeaders } from '../http/respond.ts'
 import { retryAfterSeconds } from '../http/status.ts'
 import { catalogue, type OperationId } from '../operations/catalogue.ts'
@@ -70,6 +76,10 @@ export const parameters = {
   limit: fromInput('listTables', 'limit', 'query'),
   cursor: fromInput('listTables', 'cursor', 'query'),
   deleted: fromInput('listTables', 'deleted', 'query'),
+  counts: {
+    ...fromInput('describeTask', 'counts', 'query'),
+    description: `True: \`counts\` says how many runs have each status, each counted up to ${runsCountedMax.toLocaleString('en-US')}, in a listing up to ${runsCountedInListingMax}.`,
+  },
   waitSeconds: fromInput('getRun', 'waitSeconds', 'query'),
   visibility: fromInput('putFile', 'visibility', 'query'),
   ttl: fromInput('putFile', 'ttl', 'query'),

@@ -1,5 +1,6 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Declaration, NotKept } from '../core/tasks/declaration.ts'
+import type { RunCounts } from '../core/tasks/run.ts'
 import type { DeclarationToStore } from '../core/tasks/task-changes.ts'
 import type { Caller } from './api-keys.ts'
 import type { Condition } from './records.ts'
@@ -14,6 +15,8 @@ export interface TaskState {
   nextRunAtMs: number | null
   /** `runAt` of the due run that waits longest, also one that is held back; null if none is due, undefined if that is not known now. */
   oldestRunAtMs: number | null | undefined
+  /** Only if asked for. A finished run counts as kept by its version, which is in the index and at least `finishedAtMs`. */
+  counts?: RunCounts
 }
 
 export type { DeclarationToStore }
@@ -48,8 +51,11 @@ export interface Tasks {
   findDeleted(orgId: number, db: string, name: string, nowMs: number): Awaitable<Table | undefined>
   list(listing: TableListing): Awaitable<Table[]>
   listDeleted(listing: TableListing, nowMs: number): Awaitable<Table[]>
-  /** The states of these tasks, in this order; undefined for one that is gone. */
-  read(tasks: Table[], nowMs: number): Awaitable<(TaskState | undefined)[]>
+  /**
+   * The states of these tasks, in this order; undefined for one that is gone. With `countedMax`, also the runs of each
+   * status, counted up to that number from an index; without `counts` if the runs cannot be reached now.
+   */
+  read(tasks: Table[], nowMs: number, countedMax?: number): Awaitable<(TaskState | undefined)[]>
   /** Declares the task, or replaces the declaration of the active one. Its runs, secrets and createdAt stay. */
   declare(
     caller: Caller,

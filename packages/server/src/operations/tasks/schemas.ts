@@ -7,6 +7,7 @@ import type {
   DeletedTask,
   ListTasksResponse,
   RestoreTaskRequest,
+  RunCounts,
 } from '@cubbydb/client'
 import {
   attemptsDefault,
@@ -19,9 +20,12 @@ import {
   pushLeaseSecondsMax,
   pushUrlCharactersMax,
   recoveryMs,
+  runsCountedInListingMax,
+  runsCountedMax,
   scheduleSecondsMax,
 } from '../../core/limits.ts'
 import { declarationRules } from '../../core/tasks/parse-declaration.ts'
+import { type RunStatus, runStatuses } from '../../core/tasks/run.ts'
 import {
   closed,
   exactIntegers,
@@ -120,6 +124,7 @@ const taskFields = {
     description:
       'Since when the oldest due run has been waiting, also one that a key, the concurrency limit or a pause holds back; null if none is. Epoch milliseconds. In a listing also null while the database cannot reach the runs of the task.',
   }),
+  counts: ref('RunCounts'),
   createdAt: milliseconds('When the task was declared first.'),
   updatedAt: milliseconds('The version of the declaration.'),
 } satisfies Record<string, Schema>
@@ -137,7 +142,18 @@ const secret: Schema = {
   description: 'The secret that signs pushes. It is shown once.',
 }
 
+const runCounts: Schema = {
+  ...objectOf<RunCounts>(
+    `How many runs have each status, if \`counts\` asked for it: each up to ${number(runsCountedMax)}, and in a listing up to ${runsCountedInListingMax}. In a listing absent while the database cannot reach the runs of the task.`,
+    [...runStatuses],
+    Object.fromEntries(
+      runStatuses.map((status) => [status, { type: 'integer', minimum: 0, maximum: runsCountedMax }]),
+    ) as Record<RunStatus, Schema>,
+  ),
+}
+
 export const taskSchemas = {
+  RunCounts: runCounts,
   IntervalSchedule: closed(form('At the multiples of a number of seconds.', ['every'], { every, payload })),
   CronSchedule: closed(form('At the times of a cron pattern.', ['cron'], { cron, timezone, payload })),
   IntervalOfTask: form('A schedule by seconds, and its next time.', ['every', 'payload', 'nextRunAt'], {
@@ -218,6 +234,13 @@ export const taskMembers = {
 } satisfies Record<string, Schema>
 
 export const taskRequired = ['db', 'task']
+
+/** Asks for the number of runs of each status. */
+export const countsMember = (countedMax: number): Schema => ({
+  type: 'boolean',
+  default: false,
+  description: `True: \`counts\` says how many runs have each status, each counted up to ${number(countedMax)}.`,
+})
 
 /** A condition on the version of the declaration. */
 export const condition = {

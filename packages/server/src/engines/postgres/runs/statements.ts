@@ -1,3 +1,4 @@
+import { isFinished, runStatuses } from '../../../core/tasks/run.ts'
 import type { Statement } from '../connection/driver.ts'
 import { newId } from '../records/statements.ts'
 import { epochColumn, isOfActive, tableColumns } from '../registry/rows.ts'
@@ -159,6 +160,22 @@ const firstQueued = (held: boolean): string =>
 export const oldestRun: Statement = {
   name: 'run_oldest',
   text: `select least(${firstQueued(false)}, ${firstQueued(true)})`,
+}
+
+/**
+ * $1 task, $2 finished runs count if they changed after this, $3 the most that is counted of each status, in `runStatuses`.
+ * The order makes the planner take the index of this task and status, and not one of all running runs.
+ */
+export const countByStatus: Statement = {
+  name: 'run_count_by_status',
+  text: `select ${runStatuses
+    .map((status) => {
+      const kept = isFinished({ status }) ? 'and r.updated_at > $2::bigint' : ''
+      return `(select count(*) from (select 1 from cubby_run as r
+        where r.task_id = $1::bigint and r.status = '${status}' ${kept}
+        order by r.task_id, r.status, r.updated_at, r.seq limit $3::bigint) as counted)`
+    })
+    .join(', ')}`,
 }
 
 // ── What time does ─────────────────────────────────────────────────────────────────────────────────────────

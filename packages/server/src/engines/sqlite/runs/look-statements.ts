@@ -1,3 +1,4 @@
+import { isFinished, runStatuses } from '../../../core/tasks/run.ts'
 import { clockErrorMs, scheduleKey } from '../../../core/tasks/schedule.ts'
 
 // The statements that run again and again while nothing may be due. Each is a seek in an index that holds only what waits,
@@ -12,6 +13,15 @@ export const dueRuns = `SELECT seq ${due}`
 /** ?1 task, ?2 the most that matters. */
 export const countRunning = `SELECT count(*) AS n FROM (
   SELECT 1 FROM runs WHERE task_id = ?1 AND status = 'running' LIMIT ?2)`
+
+/** ?1 task, ?2 finished runs count if they changed after this, ?3 the most that is counted of each status. From the index alone. */
+export const countByStatus = `SELECT ${runStatuses
+  .map((status) => {
+    const kept = isFinished({ status }) ? 'AND updated_at > ?2' : ''
+    return `(SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_by_status
+      WHERE task_id = ?1 AND status = '${status}' ${kept} LIMIT ?3)) AS ${status}`
+  })
+  .join(', ')}`
 
 /** ?1 task, ?2 whether its key holds it back. */
 export const firstQueued = `SELECT min(run_at) AS at FROM runs WHERE task_id = ?1 AND held = ?2 AND status = 'queued'`

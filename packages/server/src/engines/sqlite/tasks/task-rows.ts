@@ -1,8 +1,9 @@
 import type { Declaration } from '../../../core/tasks/declaration.ts'
+import type { RunCounts } from '../../../core/tasks/run.ts'
 import type { TaskSecret } from '../../../core/tasks/task-secret.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
-import { firstQueued } from '../runs/look-statements.ts'
+import { countByStatus, firstQueued } from '../runs/look-statements.ts'
 
 export interface TaskRow {
   table_id: number
@@ -62,3 +63,6 @@ export const oldestRunAt = (db: Connection, taskId: number, nowMs: number): numb
   const oldest = Math.min(...due)
   return oldest <= nowMs ? oldest : null
 }
+
+export const countRuns = (db: Connection, taskId: number, keptAfterMs: number, countedMax: number): RunCounts =>
+  db.prepare<RunCounts, [number, number, number]>(countByStatus).get(taskId, keptAfterMs, countedMax)!

@@ -4,14 +4,14 @@ import type { RestoreResult, Table } from '../../../store/tables.ts'
 import type { DeclarationToStore, DeclareResult, DeleteTaskResult, TaskState, Tasks } from '../../../store/tasks.ts'
 import type { OpenStore } from '../open-store.ts'
 import { TableReads } from '../registry/tables.ts'
-import { oldestRunAt, type TaskRow, taskColumns, toTask } from './task-rows.ts'
+import { countRuns, oldestRunAt, type TaskRow, taskColumns, toTask } from './task-rows.ts'
 
 export class SqliteTasks extends TableReads implements Tasks {
   constructor(store: OpenStore) {
     super(store, 'task')
   }
 
-  read(tasks: Table[], nowMs: number): (TaskState | undefined)[] {
+  read(tasks: Table[], nowMs: number, countedMax?: number): (TaskState | undefined)[] {
     try {
       this.store.snapshot.renew()
       const find = this.store.db.prepare<TaskRow, [number]>(`SELECT ${taskColumns} FROM tasks WHERE table_id = ?1`)
@@ -19,7 +19,10 @@ export class SqliteTasks extends TableReads implements Tasks {
         const row = find.get(id)
         if (row === null) return undefined
         const { declaration, updatedAtMs, nextRunAtMs } = toTask(row)
-        return { declaration, updatedAtMs, nextRunAtMs, oldestRunAtMs: oldestRunAt(this.store.db, id, nowMs) }
+        const { db } = this.store
+        const keptAfter = nowMs - 1000 * declaration.keepSeconds
+        const counts = countedMax === undefined ? undefined : countRuns(db, id, keptAfter, countedMax)
+        return { declaration, updatedAtMs, nextRunAtMs, oldestRunAtMs: oldestRunAt(db, id, nowMs), counts }
       })
     } catch (error) {
       throw this.store.damage.explain(error)
