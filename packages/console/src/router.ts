@@ -53,7 +53,10 @@ const partsOf = (route: Route): string[] => {
     case 'pad':
       return [`_${route.screen}`]
     case 'import':
-      return ['_import', ...(route.db === undefined ? [] : [route.db, ...(route.table === undefined ? [] : [route.table])])]
+      return [
+        '_import',
+        ...(route.db === undefined ? [] : [route.db, ...(route.table === undefined ? [] : [route.table])]),
+      ]
     case 'unknown':
       return []
   }

@@ -6,11 +6,11 @@ import { loadContents } from '../state/catalogue.ts'
 import { overlay } from '../state/overlay.ts'
 import { canWrite } from '../state/session.ts'
 import { set } from '../ui/action.tsx'
-import { Deleted, type DeletedThing } from '../ui/deleted.tsx'
 import { DatabaseTabs } from '../ui/database-tabs.tsx'
+import { Deleted, type DeletedThing } from '../ui/deleted.tsx'
 import { List } from '../ui/list.tsx'
 import { Shown, useLoad } from '../ui/load.tsx'
-import { Empty, Screen, Section } from '../ui/screen.tsx'
+import { Empty, Screen } from '../ui/screen.tsx'
 import { Time } from '../ui/time.tsx'
 import { toast } from '../ui/toasts.tsx'
 import { RemoveSampleButton } from './sample/sample-button.tsx'
@@ -89,21 +89,21 @@ export const DatabaseScreen = ({ db }: { db: string }) => {
                 )}
               </Empty>
             ) : (
-                <List class="blocks" heads={['table', 'indices', 'created']}>
-                  {tables.map(({ table, indices, createdAt }) => (
-                    <tr key={table}>
-                      <th scope="row">
-                        <a href={hrefOf({ screen: 'table', db, table })}>{table}</a>
-                      </th>
-                      <td data-label="indices">
-                        <IndexList indices={indices} />
-                      </td>
-                      <td class="nowrap" data-label="created">
-                        <Time ms={createdAt} />
-                      </td>
-                    </tr>
-                  ))}
-                </List>
+              <List class="blocks" heads={['table', 'indices', 'created']}>
+                {tables.map(({ table, indices, createdAt }) => (
+                  <tr key={table}>
+                    <th scope="row">
+                      <a href={hrefOf({ screen: 'table', db, table })}>{table}</a>
+                    </th>
+                    <td data-label="indices">
+                      <IndexList indices={indices} />
+                    </td>
+                    <td class="nowrap" data-label="created">
+                      <Time ms={createdAt} />
+                    </td>
+                  </tr>
+                ))}
+              </List>
             )
           }
         </Shown>

@@ -181,8 +181,7 @@ const Overview = ({ databases }: { databases: readonly string[] }) => {
     [isComplete],
   )
   const deleted = useLoad(
-    async (signal) =>
-      canWrite.value ? await readRestorable(databases.slice(0, openedDatabasesMax), signal) : [],
+    async (signal) => (canWrite.value ? await readRestorable(databases.slice(0, openedDatabasesMax), signal) : []),
     [databases.join()],
   )
   const written = newest.value.value

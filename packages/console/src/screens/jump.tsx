@@ -51,7 +51,10 @@ export const Jump = ({ onClose }: { onClose: () => void }) => {
     loadAllContents(unreadDatabases.value.slice(0, readMax))
   }, [])
   const found = useComputed(() => {
-    const words = typed.value.toLowerCase().split(/[\s/]+/).filter(Boolean)
+    const words = typed.value
+      .toLowerCase()
+      .split(/[\s/]+/)
+      .filter(Boolean)
     const places = [...(catalogue.value?.databases ?? []).flatMap(placesOf), ...pagesOf()]
     return places
       .map((place) => ({ place, rank: rankOf(place.name, words) }))
@@ -97,7 +100,6 @@ export const Jump = ({ onClose }: { onClose: () => void }) => {
           }}
           onKeyDown={onKey}
         />
-        {/* biome-ignore lint/a11y/useFocusableInteractive: the input has the focus and names the chosen option */}
         <div id={listId} class="jump-list" role="listbox" aria-label="Places">
           {shown.map((place, index) => (
             // biome-ignore lint/a11y/useFocusableInteractive lint/a11y/useKeyWithClickEvents: Enter in the input does the same

@@ -7,8 +7,9 @@ import type {
   ListDatabasesResponse,
   ListTablesResponse,
   TableMetadata,
+  TaskRow,
 } from '../api/types.ts'
-import { type CountedTask, readTasks, runCounts } from './run-counts.ts'
+import { readTasks, runCounts } from './run-counts.ts'
 import { canWrite } from './session.ts'
 
 // The databases with what is in them, for the rail and the first screens.
@@ -20,7 +21,7 @@ export interface Contents {
   tables: TableMetadata[]
   buckets: BucketMetadata[]
   /** Empty for a public key, which may not list them. */
-  tasks: CountedTask[]
+  tasks: TaskRow[]
   /** A list had more than a page. */
   isCut: boolean
 }

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { pageRowsMax } from '../../../server/src/core/limits.ts'
+import { pageRowsMax, runsCountedInListingMax } from '../../../server/src/core/limits.ts'
 import { connection, pathOf, read } from '../api/request.ts'
 import type { RunStatus, TaskRow } from '../api/types.ts'
 
@@ -7,13 +7,7 @@ import type { RunStatus, TaskRow } from '../api/types.ts'
 
 export type RunCounts = Record<RunStatus, number>
 
-/** A task as it is read with its counts. */
-export type CountedTask = TaskRow & { counts?: RunCounts }
-
-/** The server counts up to these: one task, and each of a listing. */
-export const countedMax = 1000
-export const listedCountMax = 100
-
+/** `max`: how far the server has counted. */
 export const showCount = (count: number, max: number): string =>
   `${count.toLocaleString('en')}${count >= max ? '+' : ''}`
 
@@ -28,7 +22,7 @@ const shown = (count: number, max: number): string => (count === 0 ? '' : showCo
 /** By `db/task`. */
 export const runCounts = signal<ReadonlyMap<string, ShownCounts>>(new Map())
 
-export const keepCounts = (db: string, tasks: readonly CountedTask[], max: number): void => {
+export const keepCounts = (db: string, tasks: readonly TaskRow[], max: number): void => {
   const found = new Map(runCounts.value)
   for (const { task, counts } of tasks) {
     if (counts) found.set(`${db}/${task}`, { queued: shown(counts.queued, max), failed: shown(counts.failed, max) })
@@ -37,7 +31,7 @@ export const keepCounts = (db: string, tasks: readonly CountedTask[], max: numbe
 }
 
 export interface TaskList {
-  tasks: CountedTask[]
+  tasks: TaskRow[]
   cursor: string | null
 }
 
@@ -45,6 +39,6 @@ export interface TaskList {
 export const readTasks = async (db: string, signal?: AbortSignal): Promise<TaskList> => {
   const { key } = connection
   const list = await read<TaskList>('GET', `${pathOf('v1', db, '_tasks')}?limit=${pageRowsMax}&counts=true`, { signal })
-  if (connection.key === key) keepCounts(db, list.tasks, listedCountMax)
+  if (connection.key === key) keepCounts(db, list.tasks, runsCountedInListingMax)
   return list
 }

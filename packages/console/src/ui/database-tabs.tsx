@@ -20,7 +20,7 @@ export const DatabaseTabs = ({ db, at }: { db: string; at: (typeof tabs)[number]
           <a key={screen} class="tab" href={hrefOf({ screen, db })} aria-current={screen === at ? 'page' : undefined}>
             {label}{' '}
             {counts && (
-              <span class="tab-count">
+              <span class="tab-number">
                 {counts[kind].length.toLocaleString('en')}
                 {counts.isCut && counts[kind].length >= 1000 && '+'}
               </span>

@@ -55,12 +55,7 @@ interface Props<T> {
 }
 
 /** What was deleted and can be restored; several may have the same name. */
-export const Deleted = <T extends DeletedThing>({
-  what,
-  title = `Deleted ${what}s`,
-  things,
-  restore,
-}: Props<T>) => {
+export const Deleted = <T extends DeletedThing>({ what, title = `Deleted ${what}s`, things, restore }: Props<T>) => {
   const restoring = useAction()
   if (things.length === 0) return null
   return (

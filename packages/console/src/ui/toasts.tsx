@@ -21,7 +21,10 @@ const close = (id: number): void => {
 /** What `undo` throws is said by another toast. */
 export const toast = (text: string, undo?: () => unknown): void => {
   const id = ++lastId
-  toasts.value = [...toasts.value.filter((other) => (other.undo === undefined) !== (undo === undefined)), { id, text, undo }]
+  toasts.value = [
+    ...toasts.value.filter((other) => (other.undo === undefined) !== (undo === undefined)),
+    { id, text, undo },
+  ]
   announce(text)
   setTimeout(() => close(id), shownMs)
 }

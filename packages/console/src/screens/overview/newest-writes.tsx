@@ -1,9 +1,9 @@
 import { pathOf, read } from '../../api/request.ts'
 import type { Page, RecordRow } from '../../api/types.ts'
 import { hrefOf } from '../../router.ts'
-import { showRecordKey } from '../record/record-key.ts'
 import { Section } from '../../ui/screen.tsx'
 import { Time } from '../../ui/time.tsx'
+import { showRecordKey } from '../record/record-key.ts'
 
 /** The records of a table that were written last. */
 export interface Written {
@@ -27,7 +27,7 @@ export const readNewest = async (
       try {
         const { items } = await read<Page<RecordRow>>('POST', `${pathOf('v1', db, table)}/query`, { body, signal })
         return [{ db, table, rows: items }]
-      } catch (error) {
+      } catch {
         signal.throwIfAborted()
         return []
       }

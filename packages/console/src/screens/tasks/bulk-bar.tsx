@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { runsCountedMax } from '../../../../server/src/core/limits.ts'
 import type { RunRow } from '../../api/types.ts'
-import { countedMax, type RunCounts, showCount } from '../../state/run-counts.ts'
+import { type RunCounts, showCount } from '../../state/run-counts.ts'
 import { set } from '../../ui/action.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Confirm } from '../../ui/form.tsx'
@@ -100,8 +101,8 @@ export const BulkBar = ({ db, task, counts, chosen, clear, onChanged }: Props) =
   const again = chosen.filter(({ status }) => status === 'succeeded')
   const over = chosen.filter(isOver)
   const open = chosen.filter(isOpen)
-  const failed = showCount(counts.failed, countedMax)
-  const queued = showCount(counts.queued, countedMax)
+  const failed = showCount(counts.failed, runsCountedMax)
+  const queued = showCount(counts.queued, runsCountedMax)
   return (
     <>
       <div class="actions">
@@ -109,7 +110,11 @@ export const BulkBar = ({ db, task, counts, chosen, clear, onChanged }: Props) =
           <>
             <strong>{chosen.length} selected</strong>
             {over.length > 0 && button(`Retry ${over.length}`, () => start('retry', [over], String(over.length)))}
-            {open.length > 0 && button(`Cancel ${open.length}`, cancel(String(open.length), () => [open]))}
+            {open.length > 0 &&
+              button(
+                `Cancel ${open.length}`,
+                cancel(String(open.length), () => [open]),
+              )}
             {again.length > 0 &&
               button(
                 `Run ${again.length} again`,
@@ -130,7 +135,10 @@ export const BulkBar = ({ db, task, counts, chosen, clear, onChanged }: Props) =
             {counts.failed > 0 &&
               button(`Retry ${failed} failed`, () => start('retry', runsOf(db, task, 'failed'), failed))}
             {counts.queued > 0 &&
-              button(`Cancel ${queued} queued`, cancel(`${queued} queued`, () => runsOf(db, task, 'queued')))}
+              button(
+                `Cancel ${queued} queued`,
+                cancel(`${queued} queued`, () => runsOf(db, task, 'queued')),
+              )}
           </>
         )}
       </div>

@@ -80,7 +80,8 @@ export const runBulk = async (
   isStopped = false
   const show = (): void => {
     // Not over that of another organization, which may have signed in meanwhile.
-    if (connection.key === key) bulk.value = { place, state: { ...state, status: isStopped ? 'stopping' : state.status } }
+    if (connection.key === key)
+      bulk.value = { place, state: { ...state, status: isStopped ? 'stopping' : state.status } }
   }
   const one = async ({ id }: RunRow): Promise<void> => {
     try {

@@ -1,9 +1,10 @@
 import type { Signal } from '@preact/signals'
+import { runsCountedMax } from '../../../../server/src/core/limits.ts'
 import { serverNowMs } from '../../api/clock.ts'
 import type { RunRow } from '../../api/types.ts'
 import { hrefOf, statuses } from '../../router.ts'
+import { type RunCounts, showCount } from '../../state/run-counts.ts'
 import { canWrite } from '../../state/session.ts'
-import { countedMax, type RunCounts, showCount } from '../../state/run-counts.ts'
 import { ageOf, showInstant } from '../../text/instant.ts'
 import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -109,17 +110,12 @@ export const RunsTable = ({ db, task, runs, changedId, isStale, chosen }: Props)
 
 /** The runs by status as one bar. The figures are in the buttons below it. */
 export const StatusPicture = ({ counts }: { counts: RunCounts }) => {
-  const words = statuses.map((status) => `${status} ${showCount(counts[status], countedMax)}`)
+  const words = statuses.map((status) => `${status} ${showCount(counts[status], runsCountedMax)}`)
   return (
     <div class="status-picture" role="img" aria-label={`Runs by status: ${words.join(', ')}`}>
       {statuses.map((status, index) =>
         counts[status] === 0 ? null : (
-          <div
-            key={status}
-            class={`share ${status}`}
-            title={words[index]}
-            style={{ flexGrow: counts[status] }}
-          />
+          <div key={status} class={`share ${status}`} title={words[index]} style={{ flexGrow: counts[status] }} />
         ),
       )}
     </div>

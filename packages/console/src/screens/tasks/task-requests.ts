@@ -1,8 +1,9 @@
+import { runsCountedMax } from '../../../../server/src/core/limits.ts'
 import { ApiError } from '../../api/error.ts'
 import { connection, pathOf, read } from '../../api/request.ts'
 import type { Page, RunRow, RunStatus, TaskRow } from '../../api/types.ts'
 import { statuses } from '../../router.ts'
-import { countedMax, keepCounts, type RunCounts } from '../../state/run-counts.ts'
+import { keepCounts, type RunCounts } from '../../state/run-counts.ts'
 import { declarationOf, formOf } from './declaration.ts'
 
 export const taskPath = (db: string, task: string): string => pathOf('v1', db, '_tasks', task)
@@ -18,14 +19,14 @@ export const readCountedTask = async (
 ): Promise<TaskRow & { counts: RunCounts }> => {
   const { key } = connection
   const found = await read<TaskRow & { counts: RunCounts }>('GET', `${taskPath(db, task)}?counts=true`, { signal })
-  if (connection.key === key) keepCounts(db, [found], countedMax)
+  if (connection.key === key) keepCounts(db, [found], runsCountedMax)
   return found
 }
 
 /** A public key may not read the task: it counts each status by a query. */
 export const countRuns = async (db: string, task: string, signal?: AbortSignal): Promise<RunCounts> => {
   const count = async (status: RunStatus): Promise<[RunStatus, number]> => {
-    const body = JSON.stringify({ status, select: 'count', limit: countedMax })
+    const body = JSON.stringify({ status, select: 'count', limit: runsCountedMax })
     return [status, (await read<Page<never>>('POST', `${taskPath(db, task)}/query`, { body, signal })).count]
   }
   return Object.fromEntries(await Promise.all(statuses.map(count))) as RunCounts

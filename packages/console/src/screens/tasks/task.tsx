@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { runsCountedMax } from '../../../../server/src/core/limits.ts'
 import { curlOf } from '../../api/curl.ts'
 import type { Page, RunRow, RunStatus, TaskRow } from '../../api/types.ts'
 import { navigate, statuses } from '../../router.ts'
-import { countedMax, type RunCounts, showCount } from '../../state/run-counts.ts'
+import { type RunCounts, showCount } from '../../state/run-counts.ts'
 import { canWrite } from '../../state/session.ts'
 import { Failure, set, useAction } from '../../ui/action.tsx'
 import { announce } from '../../ui/announce.tsx'
@@ -40,7 +41,7 @@ interface Shot {
 const sumOf = (counts: RunCounts): string => {
   const all = Object.values(counts)
   const sum = all.reduce((total, count) => total + count, 0)
-  return `${sum.toLocaleString('en')}${all.some((count) => count >= countedMax) ? '+' : ''}`
+  return `${sum.toLocaleString('en')}${all.some((count) => count >= runsCountedMax) ? '+' : ''}`
 }
 
 type Open = 'run' | 'declare' | 'secret' | 'delete'
@@ -117,7 +118,7 @@ export const TaskScreen = ({ db, task, status: wanted }: Props) => {
   const cursor = older.value ? older.value.cursor : (shot?.page.cursor ?? null)
   const tabs = shot && [
     { status: undefined, count: sumOf(shot.counts) },
-    ...statuses.map((each) => ({ status: each, count: showCount(shot.counts[each], countedMax) })),
+    ...statuses.map((each) => ({ status: each, count: showCount(shot.counts[each], runsCountedMax) })),
   ]
   const openButton = (what: Open, label: string, look?: string) => (
     <button type="button" class={look} onClick={set(open, what)}>

@@ -2,10 +2,10 @@ import { useSignal } from '@preact/signals'
 import { pageRowsMax } from '../../../../server/src/core/limits.ts'
 import { curlOf } from '../../api/curl.ts'
 import { pathOf, read } from '../../api/request.ts'
-import type { RunRow } from '../../api/types.ts'
+import type { RunRow, TaskRow } from '../../api/types.ts'
 import { hrefOf, navigate } from '../../router.ts'
 import { refreshRail } from '../../state/catalogue.ts'
-import { type CountedTask, readTasks, runCounts, type TaskList } from '../../state/run-counts.ts'
+import { readTasks, runCounts, type TaskList } from '../../state/run-counts.ts'
 import { canWrite } from '../../state/session.ts'
 import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
@@ -29,7 +29,7 @@ const atOnceMax = 4
 /** The tasks whose waiting runs have a failed attempt behind them. */
 const readFaults = async (
   db: string,
-  tasks: readonly CountedTask[],
+  tasks: readonly TaskRow[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, RunRow['error']>> => {
   const left = tasks.filter(({ counts }) => counts !== undefined && counts.queued > 0).slice(0, lookedAtMax)
@@ -52,7 +52,7 @@ const hostOf = (url: string): string => {
   }
 }
 
-const TaskLine = ({ db, task, fault }: { db: string; task: CountedTask; fault: RunRow['error'] }) => {
+const TaskLine = ({ db, task, fault }: { db: string; task: TaskRow; fault: RunRow['error'] }) => {
   const counts = runCounts.value.get(`${db}/${task.task}`)
   return (
     <tr>
