@@ -186,6 +186,8 @@ try {
     const place = `${width}-${scheme}`
     const page = pages.get(place) ?? (await openPage(browser, server.url, secretKey, width, scheme))
     pages.set(place, page)
+    // A dialog of the shot before it.
+    await page.keyboard.press('Escape')
     await page.goto(`${server.url}/console${shot.hash}`)
     try {
       await shot.prepare?.(page)

@@ -105,7 +105,10 @@ const SignedIn = ({ keyId }: { keyId: string }) => {
     return forgetCatalogue
   }, [keyId])
   useFocusOnRoute()
-  useEffect(() => rememberTable(route.value), [route.value])
+  useEffect(() => {
+    closeOverlay()
+    rememberTable(route.value)
+  }, [route.value])
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={skipToMain}>

@@ -54,6 +54,7 @@ const Names = ({ db, of }: { db: string; of: Contents }) => (
               {counts?.queued && ` · ${counts.queued} queued`}
             </small>
           )}
+          {counts?.failed && ' '}
           {counts?.failed && (
             <a class="failed-link" href={hrefOf({ screen: 'task', db, task: name, status: 'failed' })}>
               <FailedCount count={counts.failed} />
@@ -191,7 +192,7 @@ const Overview = ({ databases }: { databases: readonly string[] }) => {
       {canWrite.value && isNew && !isHidden.value && (databases.length === 0 || written !== undefined) && (
         <Checklist
           table={tables[0]}
-          hasRecord={written?.some(({ rows }) => rows.length > 0) ?? false}
+          hasRecord={written !== undefined && written.length > 0}
           hide={() => {
             isHidden.value = true
             setPreference(hideName, true)

@@ -16,7 +16,7 @@ const tablesMax = 3
 const rowsMax = 5
 const dataCharactersMax = 120
 
-/** Of the first tables that can be read: one may be gone, or of a database that this key does not see. */
+/** Of the tables that have records and can be read: one may be gone, or of a database that this key does not see. */
 export const readNewest = async (
   tables: readonly { db: string; table: string }[],
   signal: AbortSignal,
@@ -26,14 +26,15 @@ export const readNewest = async (
     tables.map(async ({ db, table }) => {
       try {
         const { items } = await read<Page<RecordRow>>('POST', `${pathOf('v1', db, table)}/query`, { body, signal })
-        return [{ db, table, rows: items }]
+        return items.length === 0 ? [] : [{ db, table, rows: items }]
       } catch {
         signal.throwIfAborted()
         return []
       }
     }),
   )
-  return found.flat().slice(0, tablesMax)
+  const byTime = found.flat().sort((a, b) => b.rows[0]!.updatedAt - a.rows[0]!.updatedAt)
+  return byTime.slice(0, tablesMax)
 }
 
 /** With a sign that it goes on. */
@@ -51,7 +52,6 @@ export const NewestWrites = ({ of }: { of: readonly Written[] }) => (
             {db} / {table}
           </a>
         </h3>
-        {rows.length === 0 && <p class="muted">No records.</p>}
         <ul>
           {rows.map(({ hashKey, rangeKey, data, updatedAt }) => (
             <li key={showRecordKey({ hashKey, rangeKey })}>
