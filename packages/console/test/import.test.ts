@@ -8,7 +8,7 @@ setDefaultTimeout(120_000)
 describeConsole('importing', (it) => {
   const choose = async (page: Page, content: string | Buffer, name = 'records.ndjson'): Promise<void> => {
     await page
-      .getByLabel('File')
+      .getByLabel('File', { exact: true })
       .setInputFiles({ name, mimeType: 'application/x-ndjson', buffer: Buffer.from(content) })
     await page.getByRole('button', { name: 'Import', exact: true }).click()
   }
@@ -139,11 +139,11 @@ describeConsole('importing', (it) => {
   test('CSV: opened from a table it goes into that table; keys, numbers and the first rows are shown before', async () => {
     await it.request('POST', '/v1/app/people2', { indices: { i1: { hashField: 'city' } } })
     const page = await it.open('#/app/people2')
-    await page.getByRole('link', { name: 'Import' }).first().click()
+    await page.locator('header').getByRole('link', { name: 'Import' }).click()
     await page.getByRole('heading', { name: 'Import', level: 1 }).waitFor()
     const content = `email,city,n,zip\r\nada@x.com,"Lon""don, SE",12345678901234567890,0815\r\nli@x.com,,x,1\r\n${Array.from({ length: 30 }, (_, i) => `k${i},c,${i},0${i}`).join('\r\n')}`
     await page
-      .getByLabel('File')
+      .getByLabel('File', { exact: true })
       .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(content) })
     await page.getByLabel('Hash key').waitFor()
     expect(await page.getByLabel('Database', { exact: true }).inputValue()).toBe('app')
@@ -171,7 +171,7 @@ describeConsole('importing', (it) => {
   test('CSV: a file that is not CSV is said before the import, and ends it', async () => {
     const page = await it.open('#/_import/app/people2')
     const buffer = Buffer.from('a,a\n1,2\n')
-    await page.getByLabel('File').setInputFiles({ name: 'twice.csv', mimeType: 'text/csv', buffer })
+    await page.getByLabel('File', { exact: true }).setInputFiles({ name: 'twice.csv', mimeType: 'text/csv', buffer })
     await page.getByText('columns 1 and 2 are both called').first().waitFor()
     expect(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled()).toBe(true)
   })
