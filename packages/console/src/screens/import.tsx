@@ -140,7 +140,7 @@ const ImportForm = (given: Target) => {
       </div>
       <Check
         label="Create missing tables without indices"
-        note="Tables that a line declares are always created, with the indices of that line."
+        note={hasCsv ? undefined : 'Tables that a line declares are always created, with the indices of that line.'}
         isOn={createsMissing.value}
         onChange={into(createsMissing)}
       />
