@@ -24,7 +24,7 @@ const FieldCell = ({ row, name, label }: { row: GridRow; name: string; label?: s
 }
 
 const Expiry = ({ ttl }: { ttl: number }) => (
-  <small title={`Expires ${showInstant(ttl * 1000).utc}`}> · expires {ageOf(ttl * 1000, serverNowMs(), true)}</small>
+  <small title={`Expires ${showInstant(ttl * 1000).utc}`}> · expires {ageOf(ttl * 1000, serverNowMs())}</small>
 )
 
 interface Props {
