@@ -30,7 +30,7 @@ export const tags = {
   Files: 'A file is bytes with a name, a content type and metadata. Files are private unless they are made public.',
   Tasks:
     'A task is a named kind of work. Its runs are pushed to a server, or claimed by workers, until one succeeds or its attempts are used up. A deleted task can be restored for 7 days, with all its runs.',
-  Runs: 'A run is one piece of work of a task. Applications add runs and look at them; whoever holds the lease of an attempt finishes it.',
+  Runs: 'A run is one piece of work of a task. Applications add runs and look at them; the holder of the lease of an attempt finishes it.',
   'API keys': 'Managing keys needs a secret key without a `databases` limit. Every key may describe itself.',
   Service: 'These routes need no API key.',
 }
@@ -278,7 +278,7 @@ const endpoints = {
     title: 'Upload to a URL',
     tag: 'Files',
     summary: 'Upload a file to a signed URL',
-    description: `Whoever has a URL for an upload may put that one file, without an API key: ask for the URL with \`method: "PUT"\`. What the URL was made with counts: its type, the most bytes, the visibility, the metadata, the ttl and whether it may replace a file. Condition headers are rejected. Without a signature the answer is 404. ${signedUrls}`,
+    description: `Everybody who has a URL for an upload may put that one file, without an API key: ask for the URL with \`method: "PUT"\`. What the URL was made with counts: its type, the most bytes, the visibility, the metadata, the ttl and whether it may replace a file. Condition headers are rejected. Without a signature the answer is 404. ${signedUrls}`,
     byUrl: true,
     parameters: ['expires', 'key', 'signature', 'Content-Digest'],
     bytes: { description: entries.putFile.input.properties!.content!.description! },
