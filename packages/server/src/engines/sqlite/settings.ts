@@ -39,7 +39,7 @@ export interface ArchiveSettings {
 
 export interface SqliteSettings {
   archive?: ArchiveSettings
-  /** Read through SQLite's own page cache only: see docs/operating.md. */
+  /** Read through SQLite's own page cache only: see docs/reference.md. */
   noMmap?: boolean
   /** For tests: see disk/fault-point.ts. */
   faults?: string

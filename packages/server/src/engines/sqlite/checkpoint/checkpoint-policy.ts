@@ -1,6 +1,6 @@
 // When WAL pages are checkpointed into the database file, and when the WAL is reset. A state machine without threads, disk
 // or clock: its input is an event, its output what to do next. checkpointer.ts carries that out. The measurements
-// behind the numbers are in docs/operating.md.
+// behind the numbers are in docs/reference.md.
 
 /** The checkpoint thread starts when this many pages are pending, that is, in the WAL and not in the database file. */
 export const checkpointAtPages = 16_000
