@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { withGeneratedParts } from '../scripts/docs/http-api.ts'
 import { generatedPages } from '../scripts/docs/pages.ts'
 import { commands } from '../src/cli/run.ts'
@@ -33,6 +33,8 @@ const operatorPages = ['running', 'deploying', 'watching', 'recovering', 'refere
 const everyPage = [
   ...documents,
   'packages/client/README.md',
+  'packages/server/README.md',
+  'bench/README.md',
   ...readdirSync(join(root, 'examples')).map((name) => `examples/${name}/README.md`),
 ]
 
@@ -627,6 +629,16 @@ describe('between the documents', () => {
     expect(markdownIn('docs').filter((path) => !linked.includes(path))).toEqual([])
   })
 
+  const headingsOf = (path: string): string[] =>
+    Array.from(withoutBlocks(read(path)).matchAll(/^#+ (.*)$/gm), ([, heading]) => heading!)
+
+  /** Whether there is no such file or heading, or the anchor could be that of several. Versions repeat theirs: the first is meant. */
+  const isBroken = (path: string, anchor?: string): boolean => {
+    if (anchor === undefined || !existsSync(join(root, path))) return !existsSync(join(root, path))
+    const found = headingsOf(path).filter((heading) => anchorOf(heading) === anchor).length
+    return found !== 1 && !(found > 1 && path === 'CHANGELOG.md')
+  }
+
   test('every link leads to a file and a heading that exist', () => {
     const broken: string[] = []
     for (const path of everyPage) {
@@ -634,17 +646,46 @@ describe('between the documents', () => {
       for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
         if (/^[a-z]+:/.test(target!)) continue
         const [file, anchor] = target!.split('#') as [string, string | undefined]
-        const to = file === '' ? path : join(dirname(path), file)
-        if (!existsSync(join(root, to))) broken.push(`${path}: ${target}`)
-        else if (anchor !== undefined) {
-          const headings = Array.from(withoutBlocks(read(to)).matchAll(/^#+ (.*)$/gm), ([, heading]) =>
-            anchorOf(heading!),
-          )
-          if (!headings.includes(anchor)) broken.push(`${path}: ${target}`)
-        }
+        if (isBroken(file === '' ? path : join(dirname(path), file), anchor)) broken.push(`${path}: ${target}`)
       }
     }
     expect(broken).toEqual([])
+  })
+
+  // Help, messages and comments name a page, and some of its headings: `docs/recovering.md, "When the disk fails"`.
+  test('every page and heading that the code names exists', () => {
+    const folders = [
+      'packages/server/src',
+      'packages/client/src',
+      'packages/console/src',
+      'deploy',
+      'examples',
+      'bench',
+    ]
+    const files = folders.flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && /\.(tsx?|mjs|md|yaml|service)$/.test(entry.name))
+        .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+        .filter((path) => !path.includes('node_modules')),
+    )
+    const broken: string[] = []
+    let named = 0
+    for (const path of ['Dockerfile', ...files]) {
+      const names = /\bdocs\/[\w/-]+\.md(?:#([\w-]+)|,? \(?"([A-Z][^"]+)")?/g
+      for (const [name, anchor, heading] of read(path).matchAll(names)) {
+        named++
+        const page = /^docs\/[\w/-]+\.md/.exec(name)![0]
+        if (isBroken(page, anchor ?? (heading === undefined ? undefined : anchorOf(heading))))
+          broken.push(`${path}: ${name}`)
+      }
+      // The server sends docs/http-api.md under this path.
+      for (const [name, anchor] of read(path).matchAll(/\/docs\.md#([\w-]+)/g)) {
+        named++
+        if (isBroken('docs/http-api.md', anchor)) broken.push(`${path}: ${name}`)
+      }
+    }
+    expect(broken).toEqual([])
+    expect(named).toBeGreaterThan(20)
   })
 
   test('CONTRIBUTING.md gives a reason for every dependency, and for no other', () => {

@@ -43,7 +43,7 @@ requests are answered.`,
     files: filesFlag,
     'adopt-files': {
       type: 'boolean',
-      help: 'take the place of the files over from another store; see docs/running.md',
+      help: 'take the place of the files over from another store; see docs/running.md, "Files: where the bytes are"',
     },
     'small-files-in-store': {
       type: 'boolean',
