@@ -202,7 +202,7 @@ const recordOrBytes: Record<number, Answer> = {
   },
   ...bytesAnswers,
 }
-const bytesNote = `The answer is the bytes of the file, with its own content type and its SHA-256 as the \`ETag\`; with \`record=true\` it is the record as JSON, with the version as the \`ETag\`. Of the bytes, conditions and one range work as HTTP defines: 206 with a part, 304, 412 and 416. With \`record=true\` only \`If-None-Match\` is allowed. HEAD answers the headers alone. ${damagedBytes}`
+const bytesNote = `The answer is the bytes of the file, with its own content type and its SHA-256 as the \`ETag\`; with \`record=true\` it is the record as JSON, with the version as the \`ETag\`. For the bytes, conditions and one range work as HTTP defines: 206 with a part, 304, 412 and 416. With \`record=true\` only \`If-None-Match\` is allowed. HEAD answers the headers alone. ${damagedBytes}`
 
 const signedUrls =
   'A signed URL has further parameters: use it exactly as it was given. Any change, also another method or an added parameter, is `invalid_signature`. It is valid until it expires, or until the API key that signed it expires or is revoked.'
