@@ -43,7 +43,7 @@ requests are answered.`,
     files: filesFlag,
     'adopt-files': {
       type: 'boolean',
-      help: 'take the place of the files over from another store; see docs/running.md, "Files: where the bytes are"',
+      help: 'take the place of the files over from another store; see docs/running.md',
     },
     'small-files-in-store': {
       type: 'boolean',
