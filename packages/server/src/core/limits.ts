@@ -1,4 +1,4 @@
-// The limits that a user or an operator can reach. Each has a row in docs/http-api.md ("Limits") or docs/operating.md
+// The limits that a user or an operator can reach. Each has a row in docs/http-api.md ("Limits") or docs/reference.md
 // ("Bounds of a process"), which a test compares with this file. A constant that only tunes one file is in that file.
 // The unit is last in the name.
 

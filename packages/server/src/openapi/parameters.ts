@@ -247,7 +247,7 @@ export const headers = {
     schema: { type: 'string', pattern: `^${sha256Tag}$` },
   },
   'ETag: bytes or record': {
-    description: 'Of bytes their SHA-256, of the record its version, in quotes.',
+    description: 'The SHA-256 of the bytes, or the version of the record, in quotes.',
     required: true,
     schema: { type: 'string', pattern: `^(${sha256Tag}|"[0-9]+")$` },
   },

@@ -44,7 +44,7 @@ requests are answered.`,
     files: filesFlag,
     'adopt-files': {
       type: 'boolean',
-      help: 'take the place of the files over from another store; see docs/operating.md',
+      help: 'take the place of the files over from another store; see docs/running.md',
     },
     'small-files-in-store': {
       type: 'boolean',

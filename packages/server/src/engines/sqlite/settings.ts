@@ -39,7 +39,7 @@ export interface ArchiveSettings {
 
 export interface SqliteSettings {
   archive?: ArchiveSettings
-  /** Reads go through SQLite's own page cache only: see docs/operating.md. */
+  /** Reads go through SQLite's own page cache only: see docs/reference.md. */
   noMmap?: boolean
   /** Tests set it: see disk/fault-point.ts. */
   faults?: string

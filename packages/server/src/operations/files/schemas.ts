@@ -105,7 +105,7 @@ export const fileSchemas = {
     not: { pattern: '(^|/)\\.{1,2}(/|$)' },
     description: `1 to ${number(fileNameBytesMax)} bytes of UTF-8. \`/\` divides it into 1 to ${fileNameSegmentsMax} segments; none is empty, \`.\` or \`..\`. No control characters.`,
   },
-  FileRecord: objectOf<FileRecord>('What is stored about a file.', [...fileRequired], fileFields),
+  FileRecord: objectOf<FileRecord>('The record of a file: everything but its bytes.', [...fileRequired], fileFields),
   FileItem: objectOf<FileItem>('A file of a page.', [...fileRequired], {
     ...fileFields,
     url: nullable('string', {
@@ -114,7 +114,7 @@ export const fileSchemas = {
     urlExpiresAt: milliseconds('When the signed URL expires. Only private files of a query with `expiresIn` have it.'),
   }),
   ChangeFileRequest: {
-    ...closed(objectOf<ChangeFileRequest>('What to change, at least one member.', [], changes)),
+    ...closed(objectOf<ChangeFileRequest>('The changes, at least one member.', [], changes)),
     minProperties: 1,
   },
   DeleteFileResult: objectOf<DeleteFileResponse>('The result of a delete.', ['deleted'], {

@@ -23,7 +23,7 @@ const select: Schema = {
   type: 'string',
   enum: selections,
   description:
-    'What the page has of each record. `data`: all of it, as without `select`. `keys`: all but `data`. `count`: nothing; `items` is empty, and `count` is the number of records that matched.',
+    'The part of each record that the page has. `data`: all of it, as without `select`. `keys`: all but `data`. `count`: nothing; `items` is empty, and `count` is the number of records that matched.',
 }
 
 const page = {

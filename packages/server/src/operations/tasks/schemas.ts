@@ -105,7 +105,7 @@ const form = (description: string, required: string[], properties: Record<string
 const taskFields = {
   db: ref('Name'),
   task: ref('Name'),
-  url: nullable('string', { description: 'Where runs are pushed; null: workers claim them.' }),
+  url: nullable('string', { description: 'The address to which runs are pushed; null: workers claim them.' }),
   authorization: nullable('string', {
     description: '`****` if pushes are sent with one. It is never shown.',
   }),
@@ -163,12 +163,13 @@ export const taskSchemas = {
     ...{ cron, timezone, payload, nextRunAt },
   }),
   DeclareTaskRequest: closed(
-    objectOf<DeclareTaskRequest>('A declaration. What it leaves out has its default.', [], {
+    objectOf<DeclareTaskRequest>('A declaration. A member that it leaves out has its default.', [], {
       url: {
         type: 'string',
         minLength: 1,
         maxLength: pushUrlCharactersMax,
-        description: 'Where runs are pushed: `https`, without a user or password. Without it, workers claim the runs.',
+        description:
+          'The address to which runs are pushed: `https`, without a user or password. Without it, workers claim the runs.',
       },
       authorization: {
         type: 'string',
@@ -196,7 +197,7 @@ export const taskSchemas = {
     }),
   ),
   CreateTaskSecretRequest: closed(
-    objectOf<CreateTaskSecretRequest>('What becomes of the secret before.', [], {
+    objectOf<CreateTaskSecretRequest>('What happens to the earlier secret.', [], {
       revokeOld: {
         type: 'boolean',
         description: 'True: only the new secret signs from now on. Otherwise the one before signs along for 24 hours.',

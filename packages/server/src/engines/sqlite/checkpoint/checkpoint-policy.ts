@@ -1,6 +1,6 @@
 // Decides when WAL pages are checkpointed into the database file, and when the WAL is reset. It is a state machine without
 // threads, disk or clock: its input is an event, its output the next actions. checkpointer.ts carries them out. The
-// measurements behind the numbers are in docs/operating.md.
+// measurements behind the numbers are in docs/reference.md.
 
 /** The checkpoint thread starts when this many pages are pending, that is, in the WAL and not in the database file. */
 export const checkpointAtPages = 16_000

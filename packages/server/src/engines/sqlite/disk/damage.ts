@@ -43,7 +43,7 @@ export const firstReadable = (last: number, isReadableAfter: (id: number) => boo
 export const damageMessage = 'The store is damaged where this request reads or writes; nothing was applied.'
 export const damageHint = 'The operator has to restore a backup; other records can still be read and written.'
 
-const page = 'docs/operating.md, "When the store is damaged"'
+const page = 'docs/recovering.md, "When the store is damaged"'
 const whatToDo = `see which tables with cubby verify, then restore a backup; ${page}`
 
 /** SQLite's code and message: for the log, never for the caller. */

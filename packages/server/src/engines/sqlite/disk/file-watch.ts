@@ -54,7 +54,7 @@ export class FileWatch {
     if (missing === undefined) this.#log('info', 'the files of the store are back in their place')
     else if (isFirst) {
       const hint =
-        'do not stop the server before you have read docs/operating.md, "When the files are gone": it still has them open'
+        'do not stop the server before you have read docs/recovering.md, "When the files are gone": it still has them open'
       this.#log('error', 'files of the store were deleted, moved or replaced; nothing is served', {
         file: missing,
         hint,

@@ -51,7 +51,7 @@ export class RowCheck {
       tableId,
       hashKey,
       rangeKey,
-      next: 'put or delete it, or restore a backup; docs/operating.md, "When the store is damaged"',
+      next: 'put or delete it, or restore a backup; docs/recovering.md, "When the store is damaged"',
     })
   }
 }
