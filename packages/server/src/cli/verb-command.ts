@@ -2,15 +2,16 @@ import { CubbyError } from '../core/errors.ts'
 import { findOperation, type RoutedOperationId } from '../operations/catalogue.ts'
 import { pathNames } from '../operations/parse-input.ts'
 import { shellLanguage } from '../operations/shell-hint.ts'
-import { type Arguments, type Flag, UsageError } from './arguments.ts'
+import { type Arguments, type Flag, jsonFlag, UsageError } from './arguments.ts'
 import { type CliCommand, summaryOf } from './command.ts'
 import { errorLine } from './hint-text.ts'
 import { printLine, printNote } from './print.ts'
 import { checkName, dbFlag, requireName, requireRunId } from './target/address.ts'
 import { openRemote, remoteFlags, requestOf } from './target/remote.ts'
+import { printCollections } from './transfer/collection-list.ts'
 import { listPages } from './transfer/pages.ts'
 import { oneRunCodes } from './transfer/runs-by-status.ts'
-import { printObject } from './transfer/write-lines.ts'
+import { printObject, printObjects } from './transfer/write-lines.ts'
 
 // Commands that do what one operation does. Their words and their request come from its description.
 
@@ -104,31 +105,26 @@ type Kind = 'table' | 'bucket' | 'task'
 const idOf = <Verb extends string>(verb: Verb, kind: Kind) =>
   `${verb}${kind[0]!.toUpperCase()}${kind.slice(1)}` as `${Verb}${Capitalize<Kind>}`
 
-interface Listing {
-  details?: string
-  flags?: Record<string, Flag>
-  /** `pages`: the entries as JSON texts, page by page. */
-  print?(pages: AsyncIterable<string[]>, args: Arguments): Promise<void>
-}
-
 const printEach = async (pages: AsyncIterable<string[]>): Promise<void> => {
   for await (const entries of pages) for (const entry of entries) printLine(entry)
 }
 
-export const listCommand = (kind: Kind, { details, flags, print = printEach }: Listing = {}): CliCommand => {
+export const listCommand = (kind: Kind, details: string): CliCommand => {
   const id = `${idOf('list', kind)}s` as const
   return {
     ...wordsOf(id),
-    details: details ?? `The ${kind}s of one database, one per line.`,
+    details: `${details} --json prints what the API has of each.`,
     flags: {
       db: dbFlag,
       deleted: { type: 'boolean', help: `list the deleted ${kind}s that can still be restored` },
       ...remoteFlags,
-      ...flags,
+      json: { ...jsonFlag, help: `print JSON, one ${kind} per line` },
     },
     async run(args) {
       const input = { db: requireName(args, 'db'), deleted: args.flag('deleted') || undefined }
-      await print(listPages(openRemote(args), id, `${kind}s`, input), args)
+      const pages = listPages(openRemote(args), id, `${kind}s`, input)
+      const printJsonLines = kind === 'task' ? printObjects : printEach
+      await (args.flag('json') ? printJsonLines : printCollections[kind])(pages)
       return 0
     },
   }
@@ -146,8 +142,7 @@ export const dropCommand = (kind: Kind, contents: string): CliCommand => {
   })
 }
 
-/** `listingFlags`: the list shows `deletedAt` only with them. */
-export const restoreCommand = (kind: Kind, { note = '', listingFlags = '--deleted' } = {}): CliCommand => {
+export const restoreCommand = (kind: Kind, note = ''): CliCommand => {
   const id = idOf('restore', kind)
   return verbCommand(id, {
     details: `A ${kind} can be restored for 7 days after it was deleted.${note}`,
@@ -162,7 +157,7 @@ export const restoreCommand = (kind: Kind, { note = '', listingFlags = '--delete
       const deletedAt = args.text('deleted-at')
       if (deletedAt === undefined) return undefined
       if (/^[0-9]{1,16}$/.test(deletedAt)) return `{"deletedAt":${Number(deletedAt)}}`
-      const listing = `cubby ${groupOf(id)} list ${listingFlags}`
+      const listing = `cubby ${groupOf(id)} list --deleted --json`
       throw new UsageError(`--deleted-at is "${deletedAt}"; it takes epoch milliseconds, see ${listing}`)
     },
   })

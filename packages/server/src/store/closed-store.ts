@@ -1,5 +1,6 @@
 import type { Log } from '../core/log.ts'
 import type { Engine, WorkerChannel } from './engine.ts'
+import type { StepNotes } from './maintenance.ts'
 import type { StoreObserver } from './observer.ts'
 import type { Dump } from './transfer.ts'
 
@@ -99,17 +100,21 @@ export interface ClosedStore {
   /** Advice for the operator about a worker that ended with this exit code or signal. */
   workerExitHint(reason: unknown): string | undefined
   /** Copies the whole store into a new file. A server may run on it meanwhile. The copy has been checked and synced. */
-  createBackup(file: string, withCopy: WithCopy): Promise<BackupContents>
+  createBackup(file: string, withCopy: WithCopy, notes?: StepNotes): Promise<BackupContents>
   /**
    * Sends the copy as a stream. Nothing is written before the copy has been checked. `write` resolves when there is room for
    * more. The receiver must sync the bytes; a restore notices if some are missing.
    */
-  streamBackup(write: (bytes: Uint8Array) => Promise<void>, withCopy: WithCopy): Promise<BackupContents>
+  streamBackup(
+    write: (bytes: Uint8Array) => Promise<void>,
+    withCopy: WithCopy,
+    notes?: StepNotes,
+  ): Promise<BackupContents>
   /** Creates the store from a backup. No store may exist at this place; the copy is checked before it becomes the store. */
-  restoreBackup(backup: BackupSource, withCopy: WithCopy): Promise<BackupContents>
+  restoreBackup(backup: BackupSource, withCopy: WithCopy, notes?: StepNotes): Promise<BackupContents>
   /**
    * Makes the files of the store as small as they can be. No server may run on it. A process that is killed meanwhile leaves
    * the store as it was, or compacted. `announce` is called before anything is written.
    */
-  compact(announce: (room: CompactRoom) => void): Promise<CompactedStore>
+  compact(announce: (room: CompactRoom) => void, notes?: StepNotes): Promise<CompactedStore>
 }

@@ -1,5 +1,13 @@
+/** How far a long command is, for a line of progress. */
+export interface StepNotes {
+  /** A step begins, which may block the thread. `writes`: about how many bytes it writes. */
+  step?(name: string, writes?: number): void
+  /** The rows of the step that are done. `fraction`: the part of all rows, from 0 to 1, if it is known. */
+  rows?(count: number, fraction?: number): void
+}
+
 /** Additional results of a check, apart from its findings. */
-export interface CheckNotes {
+export interface CheckNotes extends StepNotes {
   /** Called with the id of each table that has a finding, if it is known. */
   table?(tableId: number): void
   /**

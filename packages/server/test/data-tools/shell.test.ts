@@ -57,12 +57,25 @@ describe('cubby table', () => {
     })
     await lines(['table', 'create', 'notes', '--db', db])
     expect(await lines(['table', 'describe', 'orders', '--db', db])).toEqual(created)
-    const listed = (await lines(['table', 'list', '--db', db])).map((line) => JSON.parse(line).table)
+    const listed = (await lines(['table', 'list', '--db', db, '--json'])).map((line) => JSON.parse(line).table)
     expect(listed).toEqual(['notes', 'orders'])
+    const time = expect.stringMatching(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+    const cells = async (...args: string[]) => (await lines(args)).map((line) => line.split(/ {2,}/))
+    expect(await cells('table', 'list', '--db', db)).toEqual([
+      ['TABLE', 'STATUS', 'CREATED', 'DELETED', 'INDICES'],
+      ['notes', 'active', time, '-', '-'],
+      ['orders', 'active', time, '-', 'i1=status,placedAt i3=customer'],
+    ])
     const [dropped] = await lines(['table', 'drop', 'orders', '--db', db])
     expect(JSON.parse(dropped!)).toMatchObject({ table: 'orders', status: 'deleted' })
-    expect(await lines(['table', 'list', '--db', db, '--deleted'])).toEqual([dropped!])
+    expect(await lines(['table', 'list', '--db', db, '--deleted', '--json'])).toEqual([dropped!])
     const { deletedAt } = JSON.parse(dropped!)
+    expect((await cells('table', 'list', '--db', db, '--deleted'))[1]!.slice(0, 4)).toEqual([
+      'orders',
+      'deleted',
+      time,
+      time,
+    ])
     expect(await lines(['table', 'restore', 'orders', '--db', db, '--deleted-at', String(deletedAt)])).toEqual(created)
     await lines(['table', 'drop', 'orders', '--db', db])
     expect(await lines(['table', 'restore', 'orders', '--db', db])).toEqual(created)
@@ -89,7 +102,7 @@ describe('cubby table', () => {
     for (let i = 0; i < names.length; i += 50) {
       await Promise.all(names.slice(i, i + 50).map((name) => api.post(`/v1/${db}/${name}`)))
     }
-    expect((await lines(['table', 'list', '--db', db])).map((line) => JSON.parse(line).table)).toEqual(names)
+    expect((await lines(['table', 'list', '--db', db, '--json'])).map((line) => JSON.parse(line).table)).toEqual(names)
   })
 })
 
@@ -365,10 +378,13 @@ describe('cubby bucket', () => {
     expect(await lines(['bucket', 'create', 'avatars', '--db', db])).toEqual(created)
     expect(await lines(['bucket', 'describe', 'avatars', '--db', db])).toEqual(created)
     await lines(['bucket', 'create', 'albums', '--db', db])
-    const listed = (await lines(['bucket', 'list', '--db', db])).map((line) => JSON.parse(line).bucket)
+    const listed = (await lines(['bucket', 'list', '--db', db, '--json'])).map((line) => JSON.parse(line).bucket)
     expect(listed).toEqual(['albums', 'avatars'])
+    const table = (await lines(['bucket', 'list', '--db', db])).map((line) => line.split(/ {2,}/))
+    expect(table[0]).toEqual(['BUCKET', 'STATUS', 'CREATED', 'DELETED', 'ID'])
+    expect(table[2]).toEqual(['avatars', 'active', expect.any(String), '-', JSON.parse(created[0]!).id])
     const [dropped] = await lines(['bucket', 'drop', 'avatars', '--db', db])
-    expect(await lines(['bucket', 'list', '--db', db, '--deleted'])).toEqual([dropped!])
+    expect(await lines(['bucket', 'list', '--db', db, '--deleted', '--json'])).toEqual([dropped!])
     const { deletedAt, recoverableUntil } = JSON.parse(dropped!)
     const gone = await run(['bucket', 'describe', 'avatars', '--db', db])
     const until = new Date(recoverableUntil).toISOString()

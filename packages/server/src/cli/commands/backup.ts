@@ -21,7 +21,14 @@ import { printLine, printNote } from '../print.ts'
 import { filesFlag, openPlaceAt, placeOf } from '../target/place.ts'
 import { findTargetStore, storeFlags, storeLocation } from '../target/store.ts'
 import { noteTasks } from '../transfer/note-tasks.ts'
-import { showCount, showForeign } from '../transfer/progress.ts'
+import {
+  fileProgress,
+  type Progress,
+  showCount,
+  showForeign,
+  showMegabytes,
+  withProgress,
+} from '../transfer/progress.ts'
 import { putToStdout } from '../transfer/write-lines.ts'
 
 const withoutFilesFlag: Flag = { type: 'boolean', help: 'leave the bytes of files out that are not in the store' }
@@ -39,9 +46,14 @@ const refuseFiles = async (args: Arguments, copy: Dump, why: string): Promise<vo
 const withFiles = (why: string): OperatorError =>
   new OperatorError(`the store has files: ${why}, or leave them out with --without-files`)
 
-/** What `bringFiles` has done, for the summary. */
+/** The line of progress of a command, and what `bringFiles` has done, for the summary. */
 class Brought {
+  readonly progress: Progress
   files: CopiedFiles | undefined
+
+  constructor(progress: Progress) {
+    this.progress = progress
+  }
 
   get facts(): FileFacts {
     return this.files === undefined ? {} : { fileBytes: this.files.bytes, filesCopied: this.files.copied }
@@ -79,7 +91,8 @@ const bringFiles =
       else if ((await target.readMark()) !== undefined) throw otherStore(target)
       // Makes a directory that is not there yet.
       else await (await target.write(newBlobId(Date.now()))).abort()
-      brought.files = await copyFiles(copy, { from: source, to: target })
+      const onBytes = await fileProgress(brought.progress, copy, 'copying files')
+      brought.files = await copyFiles(copy, { from: source, to: target }, ({ bytes }) => onBytes(bytes))
       await markTarget(target, newMark ?? mark)
     } finally {
       await source.close()
@@ -93,7 +106,7 @@ const markTarget = async (place: BlobPlace, mark: string): Promise<void> => {
 
 /** A backup with the bytes of its files is checked with them; one without them has no directory. */
 const checkBytesOf =
-  (file: string, checked: FileFacts): WithCopy =>
+  (file: string, checked: FileFacts, progress: Progress): WithCopy =>
   async (copy) => {
     await requireNames(copy)
     const from = filesOfBackup(file)
@@ -102,9 +115,16 @@ const checkBytesOf =
     const place = isInPlace ? await openPlaceAt(from) : undefined
     try {
       if (place !== undefined) await requireMark(place, (await copy.fileMark())!)
-      const { bytes } = await checkFiles(copy, place, true, ({ line }) => {
+      const refuse = ({ line }: { line: string }): never => {
         throw new OperatorError(line)
-      })
+      }
+      const { bytes } = await checkFiles(
+        copy,
+        place,
+        true,
+        refuse,
+        await fileProgress(progress, copy, 'checking files'),
+      )
       checked.fileBytes = bytes
     } finally {
       await place?.close()
@@ -160,9 +180,13 @@ store with files needs --without-files.`,
     if (args.positionals[0] === '-') return writeToOutput(args)
     const file = resolve(args.positionals[0]!)
     const store = await findTargetStore(args)
-    const brought = new Brought()
-    const contents = await store.createBackup(file, bringFiles(args, placeOfStore(args), filesOfBackup(file), brought))
-    printLine(report(args, { file, ...contents, ...brought.facts }, `wrote ${file}`))
+    const facts = await withProgress(async (progress) => {
+      const brought = new Brought(progress)
+      const withFiles = bringFiles(args, placeOfStore(args), filesOfBackup(file), brought)
+      const contents = await store.createBackup(file, withFiles, progress)
+      return { file, ...contents, ...brought.facts }
+    })
+    printLine(report(args, facts, `wrote ${file}`))
     return 0
   },
 }
@@ -172,13 +196,23 @@ const writeToOutput = async (args: Arguments): Promise<number> => {
     throw new UsageError('standard output is a terminal; write to a pipe: cubby backup create - | gzip > FILE')
   }
   const store = await findTargetStore(args)
-  const contents = await store.streamBackup(putToStdout, async (copy) => {
+  const requireNoFiles: WithCopy = async (copy) => {
     await requireNames(copy)
     // Also if all of them are small, and in the store: a script must not find out with the first large one.
     if (!args.flag('without-files') && (await hasFiles(copy))) {
       throw withFiles('standard output has no room for the bytes of its files; write to a FILE')
     }
     await requireBytesInStore(copy)
+  }
+  const contents = await withProgress((progress) => {
+    let written = 0
+    const write = async (bytes: Uint8Array): Promise<void> => {
+      if (written === 0) progress.step('writing to standard output', undefined, 'byte')
+      await putToStdout(bytes)
+      written += bytes.length
+      progress.show(written, () => undefined)
+    }
+    return store.streamBackup(write, requireNoFiles, progress)
   })
   printNote(report(args, { file: '-', ...contents }, 'wrote to standard output'))
   return 0
@@ -216,19 +250,22 @@ time are copied to the new data directory.`,
     }
     const backup = file === '-' ? { name: 'standard input', bytes: process.stdin } : resolve(file!)
     const store = await findTargetStore(args)
-    const brought = new Brought()
     const place = placeOfStore(args)
-    const contents = await store.restoreBackup(backup, async (copy, newMark) => {
-      if (file === '-') {
-        await requireNames(copy)
-        await refuseFiles(args, copy, 'standard input has no bytes of its files; give the FILE')
-        await requireBytesInStore(copy)
-      } else await bringFiles(args, filesOfBackup(resolve(file!)), place, brought)(copy, newMark)
-      await markPlace(args, copy, newMark!, place)
-    })
     const data = store.describe()
-    printLine(report(args, { data, ...contents, ...brought.facts }, `restored ${data}`))
-    noteTasks(contents.tasks)
+    const facts = await withProgress(async (progress) => {
+      const brought = new Brought(progress)
+      const withCopy: WithCopy = async (copy, newMark) => {
+        if (file === '-') {
+          await requireNames(copy)
+          await refuseFiles(args, copy, 'standard input has no bytes of its files; give the FILE')
+          await requireBytesInStore(copy)
+        } else await bringFiles(args, filesOfBackup(resolve(file!)), place, brought)(copy, newMark)
+        await markPlace(args, copy, newMark!, place)
+      }
+      return { data, ...(await store.restoreBackup(backup, withCopy, progress)), ...brought.facts }
+    })
+    printLine(report(args, facts, `restored ${data}`))
+    noteTasks(facts.tasks)
     return 0
   },
 }
@@ -241,21 +278,26 @@ const restoreMoment = async (args: Arguments): Promise<number> => {
   const moment = { archive: resolve(archive), atMs: parseAt(at) }
   const store = await findTargetStore(args)
   const to = placeOf(storeLocation(args), undefined)!
-  const brought = new Brought()
-  const contents = await store.restoreBackup(moment, async (copy, newMark) => {
-    const from = args.text('files')
-    if (from === undefined && !args.flag('without-files') && (await hasFilesInPlace(copy))) {
-      const why = 'give the place of the bytes of files of the archived server with --files'
-      throw new OperatorError(`the store of that time has files: ${why}, or leave them out with --without-files`)
+  const withCopy =
+    (brought: Brought): WithCopy =>
+    async (copy, newMark) => {
+      const from = args.text('files')
+      if (from === undefined && !args.flag('without-files') && (await hasFilesInPlace(copy))) {
+        const why = 'give the place of the bytes of files of the archived server with --files'
+        throw new OperatorError(`the store of that time has files: ${why}, or leave them out with --without-files`)
+      }
+      // The store may have been restored since that time: then its place has another mark. All bytes are compared.
+      await bringFiles(args, from ?? to, to, brought, true)(copy, newMark)
+      await markPlace(args, copy, newMark!, to)
     }
-    // The store may have been restored since that time: then its place has another mark. All bytes are compared.
-    await bringFiles(args, from ?? to, to, brought, true)(copy, newMark)
-    await markPlace(args, copy, newMark!, to)
-  })
   const data = store.describe()
-  const time = new Date(moment.atMs).toISOString()
-  printLine(report(args, { data, at: moment.atMs, ...contents, ...brought.facts }, `restored ${data} as of ${time}`))
-  noteTasks(contents.tasks)
+  const facts = await withProgress(async (progress) => {
+    const brought = new Brought(progress)
+    const contents = await store.restoreBackup(moment, withCopy(brought), progress)
+    return { data, at: moment.atMs, ...contents, ...brought.facts }
+  })
+  printLine(report(args, facts, `restored ${data} as of ${new Date(moment.atMs).toISOString()}`))
+  noteTasks(facts.tasks)
   return 0
 }
 
@@ -283,7 +325,9 @@ FILE.files. If a backup has no such directory, the summary says that it is witho
     const path = resolve(args.positionals[0]!)
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
       const checked: FileFacts = {}
-      const contents = await verifyBackup(path, checkBytesOf(path, checked))
+      const contents = await withProgress((progress) =>
+        verifyBackup(path, checkBytesOf(path, checked, progress), progress),
+      )
       printLine(report(args, { file: path, ...contents, ...checked }, path))
       return 0
     }
@@ -328,7 +372,5 @@ const showFiles = ({ files, fileBytes, filesCopied }: Facts): string => {
   if (fileBytes === undefined) return ' without their bytes'
   return ` (${showMegabytes(fileBytes)}${filesCopied === undefined ? '' : `, ${filesCopied} copied`})`
 }
-
-const showMegabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`
 
 export const backupCommands: CliCommand[] = [createCommand, restoreCommand, verifyCommand]

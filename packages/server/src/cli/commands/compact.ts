@@ -2,6 +2,7 @@ import { jsonFlag } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printLine, printNote } from '../print.ts'
 import { findTargetStore, storeFlags } from '../target/store.ts'
+import { showMegabytes, withProgress } from '../transfer/progress.ts'
 
 export const compactCommand: CliCommand = {
   name: 'compact',
@@ -15,9 +16,13 @@ the store is then as it was, or compacted.`,
   flags: { ...storeFlags, json: jsonFlag },
   async run(args) {
     const store = await findTargetStore(args)
-    const { bytesBefore, bytesAfter, isShort } = await store.compact(({ neededBytes, freeBytes }) =>
-      printNote(
-        `cubby: needs up to ${showMegabytes(neededBytes)} of room meanwhile; ${showMegabytes(freeBytes)} are free`,
+    const { bytesBefore, bytesAfter, isShort } = await withProgress((progress) =>
+      store.compact(
+        ({ neededBytes, freeBytes }) =>
+          progress.say(
+            `cubby: needs up to ${showMegabytes(neededBytes)} of room meanwhile; ${showMegabytes(freeBytes)} are free`,
+          ),
+        progress,
       ),
     )
     const data = store.describe()
@@ -28,5 +33,3 @@ the store is then as it was, or compacted.`,
     return 0
   },
 }
-
-const showMegabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`

@@ -6,10 +6,11 @@ import type { CliCommand } from '../command.ts'
 import { printJson, printLine } from '../print.ts'
 import { checkName, dbFlag, ifMatchFlag, ifMatchHeader, parseIfMatch, requireName } from '../target/address.ts'
 import { bucketPath, filePath, parseProperties, propertyFlags, requireFileName } from '../target/file-address.ts'
-import { openRemote, remoteFlags } from '../target/remote.ts'
+import { openRemote, type Remote, remoteFlags } from '../target/remote.ts'
 import { ifAbsentFlag, parseConditions, parseTtlFlag, ttlFlag } from '../target/write-flags.ts'
 import { download } from '../transfer/download.ts'
 import { printFiles, printFilesAsJson } from '../transfer/file-list.ts'
+import { queryPage } from '../transfer/pages.ts'
 import { openUploadSource, upload } from '../transfer/upload.ts'
 import { writeBytesToFile, writeBytesToStdout } from '../transfer/write-bytes.ts'
 import { refuseExisting, writeTextToStdout } from '../transfer/write-lines.ts'
@@ -78,7 +79,8 @@ which must not be a terminal unless --out - says so.`,
     ...remoteFlags,
   },
   async run(args) {
-    const path = filePath(args, requireFileName(args.positionals[1]!))
+    const name = requireFileName(args.positionals[1]!)
+    const path = filePath(args, name)
     const out = args.text('out')
     const replaces = args.flag('force')
     if (out === '') throw new UsageError('--out is empty; it takes the name of a file')
@@ -90,9 +92,24 @@ which must not be a terminal unless --out - says so.`,
     const remote = openRemote(args)
     // Before the request, which may be for a large file.
     if (!toStdout && !replaces) refuseExisting(out)
-    await download(remote, path, () => (toStdout ? writeBytesToStdout() : writeBytesToFile(out, { replaces })))
+    await download(remote, {
+      path,
+      size: process.stderr.isTTY ? await findSize(remote, args, name) : undefined,
+      openOutput: () => (toStdout ? writeBytesToStdout() : writeBytesToFile(out, { replaces })),
+    })
     return 0
   },
+}
+
+/** Undefined if it is not known: the download itself says what is wrong. */
+const findSize = async (remote: Remote, args: Arguments, name: string): Promise<number | undefined> => {
+  const bucket = `_buckets/${args.positionals[0]}`
+  const query = { prefix: JSON.stringify(name), limit: '1' }
+  const items = await queryPage(remote, requireName(args, 'db'), bucket, query).then(
+    ({ items }) => items.map((item) => JSON.parse(item)),
+    () => [],
+  )
+  return items.find((file) => file.name === name)?.size
 }
 
 const listCommand: CliCommand = {

@@ -13,8 +13,7 @@ import { showCount } from '../transfer/progress.ts'
 import { countRuns, printRuns, printRunsAsJson, type RunListing } from '../transfer/run-list.ts'
 import { changeEachRun } from '../transfer/runs-by-status.ts'
 import { setPaused } from '../transfer/set-paused.ts'
-import { printTasks } from '../transfer/task-list.ts'
-import { printObject, printObjects } from '../transfer/write-lines.ts'
+import { printObject } from '../transfer/write-lines.ts'
 import { describeCommand, dropCommand, listCommand, restoreCommand, verbCommand, wordsOf } from '../verb-command.ts'
 
 // The routes of tasks and of their runs, for the shell. Workers and receivers of pushes are programs: see the client.
@@ -212,12 +211,11 @@ const getCommand: CliCommand = {
 
 export const tasksCommands: CliCommand[] = [
   declareCommand,
-  listCommand('task', {
-    details: `One task per line: its state, since when its oldest due run has been waiting, when its schedule runs next, and
-where its runs are pushed. --json prints the whole declaration of each.`,
-    flags: { json: { ...jsonFlag, help: 'print JSON, one task per line' } },
-    print: (pages, args) => (args.flag('json') ? printObjects : printTasks)(pages),
-  }),
+  listCommand(
+    'task',
+    `One task per line: its state, since when its oldest due run has been waiting, when its schedule runs next, and
+where its runs are pushed.`,
+  ),
   describeCommand('task'),
   pauseCommand(
     'tasks pause',
@@ -239,7 +237,7 @@ declaration stays as it is.`,
     body: (args) => (args.flag('revoke-old') ? '{"revokeOld":true}' : undefined),
   }),
   dropCommand('task', 'runs'),
-  restoreCommand('task', { note: ' Its runs continue.', listingFlags: '--deleted --json' }),
+  restoreCommand('task', ' Its runs continue.'),
   runCommand,
   runsCommand,
   getCommand,

@@ -63,18 +63,18 @@ export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): Clo
     workerExitHint: (reason) =>
       reason === 'SIGBUS' ? 'a page of cubby.db could not be read: see --no-mmap' : undefined,
 
-    async createBackup(file, withCopy) {
+    async createBackup(file, withCopy, notes) {
       refuseExistingFile(file)
-      return besideStore(() => copyStoreToFile(dataDir, file, withCopy))
+      return besideStore(() => copyStoreToFile(dataDir, file, withCopy, notes))
     },
 
-    streamBackup: (write, withCopy) => besideStore(() => copyStoreToStream(dataDir, write, withCopy)),
+    streamBackup: (write, withCopy, notes) => besideStore(() => copyStoreToStream(dataDir, write, withCopy, notes)),
 
-    restoreBackup: (backup, withCopy) => restoreStore(backup, dataDir, withCopy),
+    restoreBackup: (backup, withCopy, notes) => restoreStore(backup, dataDir, withCopy, notes),
 
-    async compact(announce) {
+    async compact(announce, notes) {
       try {
-        return await compactStore({ dataDir, log: logToOperator, announce })
+        return await compactStore({ dataDir, log: logToOperator, announce, notes })
       } catch (error) {
         throw refuseDirectory(error)
       }

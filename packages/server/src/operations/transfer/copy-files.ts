@@ -30,6 +30,13 @@ async function* filesOf(dump: Dump): AsyncIterable<FileBytes> {
   }
 }
 
+/** The bytes of all files together, for a line of progress. */
+export const sumFileBytes = async (dump: Dump): Promise<number> => {
+  let bytes = 0
+  for await (const { size } of filesOf(dump)) bytes += size
+  return bytes
+}
+
 export const hasFiles = async (dump: Dump): Promise<boolean> => {
   for await (const _ of dump.blobs()) return true
   return false
@@ -152,12 +159,14 @@ export const checkFiles = async (
   place: BlobPlace | undefined,
   readBytes: boolean,
   onFinding: (finding: FileFinding) => void,
+  onProgress: (bytes: number) => void = () => {},
 ): Promise<{ bytes: number }> => {
   let bytes = 0
   await forEachAtOnce(checkedInStore(dump), async ({ file, isInStore, fault: found }) => {
     bytes += file.size
     const fault = found ?? (isInStore ? undefined : place && (await findFault(file, place, readBytes)))
     if (fault !== undefined) onFinding({ tableId: file.tableId, line: `${showFile(file)}: ${fault}` })
+    onProgress(bytes)
   })
   return { bytes }
 }

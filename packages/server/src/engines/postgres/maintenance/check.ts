@@ -3,6 +3,7 @@ import { faultOfRecord } from '../../../core/records/record-faults.ts'
 import { findSecretFaults } from '../../../core/store-secrets.ts'
 import type { EntriesRule } from '../../../core/tables/entries-of.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
+import type { CheckNotes } from '../../../store/maintenance.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
 import type { Read } from '../connection/database.ts'
 import { type Row, type Session, type Statement, step } from '../connection/driver.ts'
@@ -127,11 +128,19 @@ const isTable: Statement = { name: 'check_is_table', text: 'select 1 from cubby_
 export async function* checkStore(
   open: () => Promise<Session>,
   namesManyTables: boolean,
-  noteTable: NoteTable = () => {},
+  { table: noteTable = () => {}, step: noteStep, rows: noteRows }: CheckNotes = {},
 ): AsyncIterable<string> {
   const session = await open()
+  let checked = 0
+  const read: Read = async (...steps) => {
+    const found = await session.send(steps, Number.POSITIVE_INFINITY)
+    checked += found[0]!.rows.length
+    noteRows?.(checked)
+    return found
+  }
+  noteStep?.('checking rows')
   try {
-    yield* check((...steps) => session.send(steps, Number.POSITIVE_INFINITY), namesManyTables, noteTable)
+    yield* check(read, namesManyTables, noteTable)
   } catch (error) {
     throw toCallersError(error, false)
   } finally {

@@ -303,6 +303,6 @@ export class PostgresMaintenance implements Maintenance {
 
   check(notes: CheckNotes = {}): AsyncIterable<string> {
     const { openLongSession, namesManyTables } = this.#options
-    return checkStore(openLongSession, namesManyTables, notes.table)
+    return checkStore(openLongSession, namesManyTables, notes)
   }
 }

@@ -35,10 +35,13 @@ const rowsPerStep = 2_000
  */
 export async function* checkStore(
   db: Connection,
-  { table, uncheckedRows, foreign }: CheckNotes = {},
+  { table, uncheckedRows, foreign, step, rows }: CheckNotes = {},
 ): AsyncIterable<string> {
   const none = (): void => {}
-  const notes: Notes = { table: table ?? none, uncheckedRows: uncheckedRows ?? none, foreign: foreign ?? none }
+  const notes: Notes = {
+    ...{ table: table ?? none, uncheckedRows: uncheckedRows ?? none, foreign: foreign ?? none },
+    ...{ step: step ?? none, rows: rows ?? none },
+  }
   const parts: Part[] = [checkOwnSchema, checkPages, checkRegistry, checkRecords, checkBlobs, checkRuns]
   let isSound = true
   for (const part of parts) {
@@ -63,6 +66,7 @@ function* checkOwnSchema(db: Connection, notes: Notes): Iterable<string> {
 }
 
 function* checkPages(db: Connection, notes: Notes): Iterable<string> {
+  notes.step('checking pages and indexes')
   const rows = db.prepare<{ integrity_check: string }, []>('PRAGMA integrity_check').iterate()
   const treeNames = readTreeNames(db)
   for (const { integrity_check: text } of rows) {
@@ -143,8 +147,12 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
     FROM records r WHERE id > ?1 ORDER BY id LIMIT ?2`
   const ruleOf = entriesRules(db)
   const mayBeUnchecked = acceptsUnchecked(db)
-  let unchecked = 0
+  let [unchecked, checked] = [0, 0]
+  notes.step('checking records')
+  const last = orDamage(() => db.one<{ id: number | null }>('SELECT max(id) AS id FROM records')!.id)
   const findingsOf = (row: Row): string[] => {
+    if (++checked % rowsPerStep === 0)
+      notes.rows(checked, last === damaged || last === null ? undefined : row.id / last)
     const rule = ruleOf(row.table_id)
     // A table that was purged since the row was read took its rows with it.
     if (rule === undefined && orDamage(() => db.one('SELECT id FROM records WHERE id = ?1', row.id)) === undefined)
@@ -186,6 +194,7 @@ const entriesRules = (db: Connection) => {
 
 /** Checks that each file has its live blob, and each live blob its file and, if the store keeps them, its bytes. */
 function* checkBlobs(db: Connection, notes: Notes): Iterable<string> {
+  notes.step('checking files and runs')
   const files = db.prepare<{ tableId: number; name: string; blobId: string }, []>(
     `SELECT r.table_id AS tableId, CAST(r.range_key AS TEXT) AS name, substr(CAST(r.i3_hash AS TEXT), 2) AS blobId
      FROM tables t JOIN records r INDEXED BY records_by_i3 ON r.table_id = t.id AND r.i3_hash IS NOT NULL

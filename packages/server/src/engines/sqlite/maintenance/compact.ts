@@ -4,6 +4,7 @@ import type { Log } from '../../../core/log.ts'
 import { OperatorError } from '../../../core/operator-error.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import type { CompactedStore, CompactRoom } from '../../../store/closed-store.ts'
+import type { StepNotes } from '../../../store/maintenance.ts'
 import { type CheckpointFault, Connection } from '../connection.ts'
 import { codeOf, damagedStore, isDamage } from '../disk/damage.ts'
 import { closeUnlessMarked, endProcess, noteDiskFailure, recoverMarked } from '../disk/disk-failure.ts'
@@ -28,9 +29,10 @@ interface CompactOptions {
   dataDir: string
   log: Log
   announce: (room: CompactRoom) => void
+  notes?: StepNotes | undefined
 }
 
-export const compactStore = async ({ dataDir, log, announce }: CompactOptions): Promise<CompactedStore> => {
+export const compactStore = async ({ dataDir, log, announce, notes = {} }: CompactOptions): Promise<CompactedStore> => {
   const path = join(dataDir, 'cubby.db')
   if (!existsSync(path)) throw new StoreRefused(`there is no store in ${dataDir}`)
   const lock = lockStore(dataDir)
@@ -40,13 +42,15 @@ export const compactStore = async ({ dataDir, log, announce }: CompactOptions): 
     await prepareStore(path, { isHolder: true, requiresOwnSchema: true, log })
     const db = new Connection(path, cacheKib)
     try {
-      announce(requireRoom(db, dataDir))
-      await requireSound(db, 'nothing was changed')
+      const room = requireRoom(db, dataDir)
+      announce(room)
+      await requireSound(db, 'nothing was changed', notes)
       const counted = countRows(db)
+      notes.step?.('writing the store anew', room.neededBytes)
       vacuum(db, dataDir, log)
       const isShort = await copyWal(db, dataDir, log)
       if (countRows(db) !== counted) throw new OperatorError(`${path} has other rows than before: restore a backup`)
-      await requireSound(db, 'it was sound before: check the disk, and restore a backup')
+      await requireSound(db, 'it was sound before: check the disk, and restore a backup', notes)
       return {
         bytesBefore,
         bytesAfter: isShort ? storeBytesOf(path) : readSpace(db).pages * db.pragma('page_size'),
@@ -81,8 +85,8 @@ const requireRoom = (db: Connection, dataDir: string): CompactRoom => {
   )
 }
 
-const requireSound = async (db: Connection, next: string): Promise<void> => {
-  for await (const finding of checkStore(db)) {
+const requireSound = async (db: Connection, next: string, notes: StepNotes): Promise<void> => {
+  for await (const finding of checkStore(db, notes)) {
     throw new OperatorError(`${db.path} is not sound: ${finding}; ${next}; see cubby verify`)
   }
 }

@@ -18,6 +18,7 @@ import { OperatorError } from '../../../core/operator-error.ts'
 import { refuseUnreleased, StoreRefused } from '../../../core/store-refused.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'
 import type { BackupBytes, BackupContents, BackupSource, WithCopy } from '../../../store/closed-store.ts'
+import type { StepNotes } from '../../../store/maintenance.ts'
 import { restoreArchive } from '../archive/restore-archive.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
@@ -118,10 +119,15 @@ export const refuseExistingFile = (file: string): void => {
 }
 
 /** The store has been opened before: it exists and has the current schema. */
-export const copyStoreToFile = async (dataDir: string, file: string, withCopy: WithCopy): Promise<BackupContents> => {
+export const copyStoreToFile = async (
+  dataDir: string,
+  file: string,
+  withCopy: WithCopy,
+  notes?: StepNotes,
+): Promise<BackupContents> => {
   const temporary = temporaryOf(file)
   return withTemporary(temporary, async () => {
-    const counts = await copyVerified(dataDir, temporary, file)
+    const counts = await copyVerified(dataDir, temporary, file, notes)
     await useCopy(temporary, withCopy)
     // Another process may have created it in the meantime.
     refuseExistingFile(file)
@@ -143,11 +149,12 @@ export const copyStoreToStream = async (
   dataDir: string,
   write: (bytes: Uint8Array) => Promise<void>,
   withCopy: WithCopy,
+  notes?: StepNotes,
 ): Promise<BackupContents> => {
   const temporary = temporaryOf(join(dataDir, 'backup'))
   requireRoom(dataDir)
   return withTemporary(temporary, async (remove) => {
-    const counts = await copyVerified(dataDir, temporary, temporary)
+    const counts = await copyVerified(dataDir, temporary, temporary, notes)
     await useCopy(temporary, withCopy)
     const descriptor = openSync(temporary, 'r')
     remove()
@@ -185,22 +192,29 @@ const streamFile = async (descriptor: number, write: (bytes: Uint8Array) => Prom
 }
 
 /** Messages name the file `target`. */
-const copyVerified = async (dataDir: string, temporary: string, target: string): Promise<Counts> => {
+const copyVerified = async (
+  dataDir: string,
+  temporary: string,
+  target: string,
+  notes: StepNotes = {},
+): Promise<Counts> => {
   const store = new Connection(join(dataDir, 'cubby.db'), 16_384)
   try {
     // A store of an older version may be without auto-vacuum: the one that is made from the backup has it.
     if (store.pragma('auto_vacuum') === 0) store.run('PRAGMA auto_vacuum = INCREMENTAL')
+    const pages = store.pragma('page_count') - store.pragma('freelist_count')
+    notes.step?.('copying the store', pages * store.pragma('page_size'))
     store.run(`VACUUM INTO '${temporary.replaceAll("'", "''")}'`)
   } catch (error) {
     throw isDamage(error) ? damagedStore(store.path, error) : cannotWrite(target, error as Error)
   } finally {
     store.close()
   }
-  return verifyCopy(temporary, `the copy of ${join(dataDir, 'cubby.db')}`)
+  return verifyCopy(temporary, `the copy of ${join(dataDir, 'cubby.db')}`, notes)
 }
 
 /** Throws the first finding. Messages name the copy `what`. */
-const verifyCopy = async (path: string, what: string): Promise<Counts> => {
+const verifyCopy = async (path: string, what: string, steps: StepNotes = {}): Promise<Counts> => {
   const db = openCopy(path, what)
   try {
     const version = db.pragma('user_version')
@@ -216,7 +230,7 @@ const verifyCopy = async (path: string, what: string): Promise<Counts> => {
     // A backup of an older version becomes a store of this one.
     migrate(db)
     const foreign: string[] = []
-    const notes = { foreign: (one: string) => void foreign.push(one) }
+    const notes = { ...steps, foreign: (one: string) => void foreign.push(one) }
     for await (const finding of checkStore(db, notes)) throw new OperatorError(`${what} is not sound: ${finding}`)
     const files = db.count(`blobs WHERE state = 'live'`)
     return {
@@ -272,6 +286,7 @@ export const restoreStore = async (
   backup: BackupSource,
   dataDir: string,
   withCopy: WithCopy,
+  notes: StepNotes = {},
 ): Promise<BackupContents> => {
   if (typeof backup === 'string' && !existsSync(backup)) throw new OperatorError(`there is no file ${backup}`)
   const name = nameOf(backup)
@@ -289,11 +304,12 @@ export const restoreStore = async (
     // An interrupted restore may have left it: nobody else has the lock.
     removeTemporary(temporary)
     createTemporary(temporary)
+    notes.step?.(`copying ${name}`)
     if (typeof backup === 'string') copy(backup, temporary)
     else if ('archive' in backup) restoreArchive(backup.archive, backup.atMs, temporary)
     else await receive(backup, temporary)
     refuseCompressed(temporary, name)
-    const counts = await verifyCopy(temporary, name)
+    const counts = await verifyCopy(temporary, name, notes)
     const storeId = newStoreId()
     const mark = newPlaceMark(storeId)
     await useCopy(temporary, (copy) => withCopy(copy, mark))
@@ -384,13 +400,18 @@ const removeNewDirectory = (dataDir: string): void => {
 }
 
 /** Checks a backup in a copy beside it, which is removed again: the check itself would write to the backup. */
-export const verifyBackup = async (file: string, withCopy: WithCopy): Promise<BackupContents> => {
+export const verifyBackup = async (
+  file: string,
+  withCopy: WithCopy,
+  notes: StepNotes = {},
+): Promise<BackupContents> => {
   if (!existsSync(file)) throw new OperatorError(`there is no file ${file}`)
   const temporary = temporaryOf(`${file}.verify`)
   return withTemporary(temporary, async () => {
+    notes.step?.(`copying ${file}`)
     copy(file, temporary)
     refuseCompressed(temporary, file)
-    const counts = await verifyCopy(temporary, file)
+    const counts = await verifyCopy(temporary, file, notes)
     await useCopy(temporary, withCopy)
     return { ...counts, bytes: statSync(file).size }
   })
