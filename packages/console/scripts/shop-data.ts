@@ -49,6 +49,9 @@ const addRuns = async (send: Send): Promise<void> => {
     const payload = `{"to":"${people[run % people.length]}@example.com","order":"ord_${1860 + run}"}`
     await send('POST', '/v1/shop/_tasks/send-mail/run', `{"payload":${payload}}`)
   }
+  // Nothing answers there: its pushes fail, and its runs wait for the next attempt.
+  await send('PUT', '/v1/shop/_tasks/notify-warehouse', '{"url":"https://warehouse.invalid/hook","backoffSeconds":600}')
+  for (let run = 0; run < 3; run++) await send('POST', '/v1/shop/_tasks/notify-warehouse/run', '{}')
   const { runs } = (await send('POST', '/v1/shop/_tasks/send-mail/claim', '{"limit":34,"leaseSeconds":600}')) as {
     runs: { id: string; lease: string }[]
   }

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import type { RunStatus } from './api/types.ts'
 
 // Hash routes. Each part is percent-encoded; a part with a leading `_` is never the name of a database or table.
 
@@ -13,11 +14,13 @@ export type Route =
   | { screen: 'bucket'; db: string; bucket: string }
   | { screen: 'file'; db: string; bucket: string; name: string }
   | { screen: 'tasks'; db: string }
-  | { screen: 'task'; db: string; task: string }
+  /** With `status`, only those of its runs. */
+  | { screen: 'task'; db: string; task: string; status?: RunStatus }
   | { screen: 'run'; db: string; task: string; run: string }
   | { screen: 'keys' }
   | { screen: 'pad' }
-  | { screen: 'import' }
+  /** With the table that it is filled in with. */
+  | { screen: 'import'; db?: string; table?: string }
   | { screen: 'unknown'; hash: string }
 
 const partsOf = (route: Route): string[] => {
@@ -43,13 +46,17 @@ const partsOf = (route: Route): string[] => {
     case 'tasks':
       return [route.db, '_tasks']
     case 'task':
-      return [route.db, '_tasks', route.task]
+      return [route.db, '_tasks', route.task, ...(route.status === undefined ? [] : [route.status])]
     case 'run':
       return [route.db, '_tasks', route.task, 'r', route.run]
     case 'keys':
     case 'pad':
-    case 'import':
       return [`_${route.screen}`]
+    case 'import':
+      return [
+        '_import',
+        ...(route.db === undefined ? [] : [route.db, ...(route.table === undefined ? [] : [route.table])]),
+      ]
     case 'unknown':
       return []
   }
@@ -66,7 +73,10 @@ const decodedParts = (hash: string): string[] | undefined => {
   }
 }
 
-const pages = new Set(['keys', 'pad', 'import'])
+/** Of runs, in the order in which the screens show them. */
+export const statuses = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const satisfies RunStatus[]
+
+const pages = new Set(['keys', 'pad'])
 
 const routeOfParts = (parts: string[]): Route | undefined => {
   const [db, second, third, fourth, fifth] = parts
@@ -76,7 +86,8 @@ const routeOfParts = (parts: string[]): Route | undefined => {
   if (parts.some((part) => part === '' || part === '.' || part === '..')) return undefined
   if (db.startsWith('_')) {
     const page = db.slice(1)
-    return count === 1 && pages.has(page) ? { screen: page as 'keys' | 'pad' | 'import' } : undefined
+    if (page === 'import' && count <= 3) return { screen: 'import', db: second, table: third }
+    return count === 1 && pages.has(page) ? { screen: page as 'keys' | 'pad' } : undefined
   }
   if (second === undefined) return { screen: 'database', db }
   if (second === '_buckets') {
@@ -87,6 +98,8 @@ const routeOfParts = (parts: string[]): Route | undefined => {
   if (second === '_tasks') {
     if (third === undefined) return { screen: 'tasks', db }
     if (count === 3) return { screen: 'task', db, task: third }
+    const status = statuses.find((each) => each === fourth)
+    if (count === 4 && status) return { screen: 'task', db, task: third, status }
     return fourth === 'r' && count === 5 ? { screen: 'run', db, task: third, run: fifth! } : undefined
   }
   if (second.startsWith('_')) return undefined

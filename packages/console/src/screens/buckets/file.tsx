@@ -46,7 +46,7 @@ const Facts = ({ file: { size, contentType, visibility, sha256, updatedAt, ttl }
     <dd class="mono">{updatedAt}</dd>
     <dt>written</dt>
     <dd>
-      <Time ms={updatedAt} isShort={false} /> <span class="muted">{showInstant(updatedAt).local}</span>
+      <Time ms={updatedAt} /> <span class="muted">{showInstant(updatedAt).local}</span>
     </dd>
     <dt>expires</dt>
     <dd>

@@ -96,8 +96,8 @@ export const Conflict = ({ editing, wanted, stored, onKeep, onTake, onSave, onDe
           <p>Somebody deleted it, or it has expired, since you opened it. {undone}; nothing of it is lost.</p>
         ) : (
           <p>
-            The stored one is version <code>{stored.updatedAt}</code>, written{' '}
-            <Time ms={stored.updatedAt} isShort={false} />. {undone}; nothing is lost.
+            The stored one is version <code>{stored.updatedAt}</code>, written <Time ms={stored.updatedAt} />.{' '}
+            {`${undone}; nothing is lost.`}
           </p>
         )}
         {stored !== undefined && <Texts editing={editing} stored={stored} />}

@@ -20,7 +20,7 @@ const FieldCell = ({ row, name }: { row: GridRow; name: string }) => {
 }
 
 const Expiry = ({ ttl }: { ttl: number }) => (
-  <small title={`Expires ${showInstant(ttl * 1000).utc}`}> · expires {ageOf(ttl * 1000, serverNowMs(), true)}</small>
+  <small title={`Expires ${showInstant(ttl * 1000).utc}`}> · expires {ageOf(ttl * 1000, serverNowMs())}</small>
 )
 
 interface Props {

@@ -53,7 +53,7 @@ const Actions = ({ db, table }: { db: string; table: string }) => (
     </a>
     {canWrite.value && (
       <>
-        <a class="button" href={hrefOf({ screen: 'import' })}>
+        <a class="button" href={hrefOf({ screen: 'import', db, table })}>
           Import
         </a>
         <a class="button filled" href={hrefOf({ screen: 'newRecord', db, table })}>

@@ -1,4 +1,19 @@
-import { type ReadLine, recordBytesMax } from './read-lines.ts'
+import { bodyBytesMax } from '../limits.ts'
+
+/** A line without its line feed, or what is wrong with it. */
+export type ReadLine =
+  | string
+  | {
+      /** Empty: the line belongs to a message about an earlier one. It counts, but is not reported. */
+      fault: string
+      /** Of a line that is not valid UTF-8: right in its ASCII characters. */
+      lossyText?: string
+    }
+
+/** As for a line: no record that the service accepts needs more, unless most of it is white space. */
+const recordBytesMax = bodyBytesMax
+
+const encoder = new TextEncoder()
 
 /** A record of a CSV file: its text, or what is wrong with it, and how many lines it takes. */
 export interface CsvRecord {
@@ -71,7 +86,7 @@ export class CsvRecords {
       records.push({ text: withoutReturn(line), lines: 1 })
     } else {
       this.#open.push(line)
-      this.#openBytes += Buffer.byteLength(line) + 1
+      this.#openBytes += encoder.encode(line).length + 1
       if (this.#openBytes > recordBytesMax) {
         records.push(...this.#refuseOpen(tooLong, refusedWithFirst))
         if (goesOn) this.#filler = refusedWithFirst
