@@ -35,6 +35,9 @@ interface Shot {
 
 const text = (words: string) => (page: Page) => page.locator('main').getByText(words).first().waitFor()
 
+/** Somebody else writes the record that is open. */
+let changeElsewhere = async (): Promise<unknown> => undefined
+
 const shots: Shot[] = [
   {
     name: 'overview',
@@ -84,6 +87,19 @@ const shots: Shot[] = [
       ['phone', 'dark'],
     ],
   },
+  {
+    name: 'cell-menu',
+    hash: '#/shop/orders?index=i1&hash=%22open%22',
+    prepare: async (page) => {
+      await page.locator('.grid tbody [tabindex="0"]').focus()
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('ArrowRight')
+      await page.keyboard.press('Alt+ArrowDown')
+      await page.getByRole('menu').waitFor()
+    },
+    kept: [['desk', 'light']],
+  },
+  { name: 'folder', hash: '#/shop/_buckets/avatars?prefix=legal%2F', prepare: text('terms.txt') },
   { name: 'new-record', hash: '#/shop/orders/_new' },
   { name: 'about', hash: '#/shop/orders/_about', prepare: text('Queries that'), kept: [['small', 'light']] },
   { name: 'empty-table', hash: '#/shop/drafts' },
@@ -118,6 +134,19 @@ const shots: Shot[] = [
       const buffer = Buffer.from(customersCsv)
       await page.getByLabel('File').setInputFiles({ name: 'customers.csv', mimeType: 'text/csv', buffer })
       await page.getByLabel('Hash key').waitFor()
+    },
+    kept: [['desk', 'light']],
+  },
+  // The last one, because leaving it asks.
+  {
+    name: 'conflict',
+    hash: '#/shop/orders/r/ord_1898',
+    prepare: async (page) => {
+      const area = page.getByLabel('Data as JSON text')
+      await area.fill((await area.inputValue()).replace('"shipped"', '"paid"'))
+      await changeElsewhere()
+      await page.keyboard.press('Control+s')
+      await page.getByText('These members differ').waitFor()
     },
     kept: [['desk', 'light']],
   },
@@ -181,6 +210,13 @@ try {
     return response.json()
   }
   await fillShop(send, browser)
+  changeElsewhere = async () => {
+    const { data } = (await send('GET', '/v1/shop/orders/ord_1898')) as { data: object }
+    const changed = { ...data, total: 44.5, note: 'leave it at the door' }
+    const body = JSON.stringify({ hashKey: 'ord_1898', data: changed })
+    // JSON.parse has rounded it.
+    return send('PUT', '/v1/shop/orders', body.replace(/("externalId":)\d+/, '$112345678901234567812'))
+  }
   const pages = new Map<string, Page>()
   for (const { shot, width, scheme } of wantedShots()) {
     const place = `${width}-${scheme}`

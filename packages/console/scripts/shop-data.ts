@@ -41,7 +41,8 @@ const putAvatars = async (send: Send, browser: Browser): Promise<void> => {
   }
   await page.close()
   const invoice = `Invoice 2026-1184\n${'line\n'.repeat(400)}`
-  await send('PUT', '/v1/shop/_buckets/avatars/terms.txt', invoice, { 'content-type': 'text/plain' })
+  for (const name of ['legal/terms.txt', 'legal/2025/terms.txt', 'exports/people.txt'])
+    await send('PUT', `/v1/shop/_buckets/avatars/${name}`, invoice, { 'content-type': 'text/plain' })
 }
 
 const addRuns = async (send: Send): Promise<void> => {

@@ -425,7 +425,7 @@ describeConsole('the table screen', (console) => {
     await until(async () => (await keysShown(page))[0], 'o-57')
     // Beside a record too, and the way back goes through all of them.
     await rowsOf(page).nth(0).locator('a').click()
-    await page.waitForURL((url) => url.hash === address.replace('orders', 'orders/r/o-57') + '&order=descending')
+    await page.waitForURL((url) => url.hash === `${address.replace('orders', 'orders/r/o-57')}&order=descending`)
     await page.goBack()
     await page.goBack()
     await until(async () => (await keysShown(page))[0], 'o-30')
@@ -444,6 +444,23 @@ describeConsole('the table screen', (console) => {
     await wrong.getByRole('button', { name: 'Show the newest records' }).click()
     await until(() => rowsOf(wrong).count(), 100)
     expect(wrong.url()).toEndWith('#/shop/orders')
+  }, 120_000)
+
+  test('what the server says about an empty page is shown', async () => {
+    const page = await openTable('orders')
+    await page.route('**/query', (route) =>
+      route.fulfill({ json: { items: [], count: 0, cursor: null, hint: 'date-times are stored here <b>' } }),
+    )
+    await composeOpen(page)
+    await page.keyboard.press('Enter')
+    await page.locator('.empty').getByText('date-times are stored here <b>').waitFor()
+    await page.unroute('**/query')
+    await page.getByRole('button', { name: 'Run' }).click()
+    await until(() => rowsOf(page).count(), 10)
+    await page.getByRole('textbox', { name: 'status' }).fill('none')
+    await page.keyboard.press('Enter')
+    await page.getByText('No record with status "none"').waitFor()
+    expect(await page.locator('.empty strong').count()).toBe(0)
   }, 120_000)
 
   test('a value of a cell: only this one, by index or among the loaded; sorting what is loaded', async () => {
