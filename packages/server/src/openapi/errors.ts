@@ -300,15 +300,15 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   },
   missing_api_key: {
     message: 'The request carries no API key.',
-    hint: 'Send the header "Authorization: Bearer <API key>". The API is documented at /docs.',
+    hint: 'Send the header "Authorization: Bearer <API key>". The API is documented at /docs, for agents at /SKILL.md.',
   },
   invalid_api_key: {
     message: 'The API key is malformed.',
-    hint: 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…". The API is documented at /docs.',
+    hint: 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…". The API is documented at /docs, for agents at /SKILL.md.',
   },
   expired_api_key: {
     message: 'The API key expired at 2026-01-05T10:00:00.000Z.',
-    hint: 'Create another key: POST /api/keys. The API is documented at /docs.',
+    hint: 'Create another key: POST /api/keys. The API is documented at /docs, for agents at /SKILL.md.',
   },
   revoked_api_key: {
     message: 'The API key has been revoked.',
@@ -328,7 +328,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   },
   route_not_found: {
     message: 'No route has this path.',
-    hint: 'Without the slash at its end: /v1/app. The API is documented at /docs.',
+    hint: 'Without the slash at its end: /v1/app. The API is documented at /docs, for agents at /SKILL.md.',
   },
   table_not_found: {
     message: 'There is no table invoices in database app.',

@@ -330,9 +330,10 @@ const endpoints = {
     title: 'OpenAPI document',
     tag: 'Service',
     summary: 'Get this description as OpenAPI',
-    description: `An OpenAPI 3.1 document, generated from the routes that the server uses. ${copies}`,
+    description: `An OpenAPI 3.1 document, generated from the routes that the server uses. With \`area\` it has the paths of that area only, and is a valid document of its own. ${copies}`,
+    parameters: ['area'],
     answers: { 200: { description: 'The document.', schema: 'OpenApi' }, ...currentCopy },
-    codes: ['internal'],
+    codes: ['invalid_request', 'internal'],
     examples: service.getDescription,
   },
   getDocsPage: {

@@ -8,6 +8,7 @@ import {
 import { allowedHeaders, exposedHeaders } from '../http/respond.ts'
 import { retryAfterSeconds } from '../http/status.ts'
 import { catalogue, type OperationId } from '../operations/catalogue.ts'
+import { documentAreas } from './areas.ts'
 import { asComponent } from './schemas.ts'
 import type { Header, Parameter, Reference } from './types.ts'
 
@@ -114,6 +115,12 @@ export const parameters = {
     name: 'download',
     in: 'query',
     description: 'Browsers save the file instead of showing it: under this name, or if it is empty under its own.',
+    schema: { type: 'string' },
+  },
+  area: {
+    name: 'area',
+    in: 'query',
+    description: `Only the part of the document for this area: ${documentAreas.map((area) => `\`${area}\``).join(', ')}.`,
     schema: { type: 'string' },
   },
   expires: signedParameter('expires', 'When the URL expires, in epoch milliseconds.'),
