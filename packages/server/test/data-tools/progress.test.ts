@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { progressLine, showRate } from '../../src/cli/transfer/progress.ts'
+import { progressLine, showRate } from '../../src/cli/transfer/progress-line.ts'
 import { cubbyCommand, makeTempDir, removeTempDir, startServer, storeIsEmbedded } from '../harness.ts'
 import { expectDone, runCommand, writeLines } from './commands.ts'
 

@@ -239,8 +239,8 @@ describe('tables', () => {
         { hashKey: 'b', data: { kind: 7, address: { city: 'Rome', zip: '1' }, ok: true } },
       ],
     })
-    const { fields, records, indices } = await reader.call('describe_table', at)
-    expect({ records, indices }).toEqual({ records: 2, indices: { i1: { hashField: 'kind' } } })
+    const { fields, sampled, indices } = await reader.call('describe_table', at)
+    expect({ sampled, indices }).toEqual({ sampled: 2, indices: { i1: { hashField: 'kind' } } })
     const by = Object.fromEntries(fields.map(({ path, ...rest }: Json) => [path, rest]))
     expect(Object.keys(by).sort()).toEqual([
       'address',

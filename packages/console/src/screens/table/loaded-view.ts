@@ -1,4 +1,4 @@
-import { encodeIndexValue, type IndexScalar } from '../../../../server/src/core/tables/index-value.ts'
+import { parseIsoDateTime } from '../../../../server/src/core/text/iso-date-time.ts'
 import { cellOf } from '../../text/cell.ts'
 import { hasSameTokens } from '../../text/keep-layout.ts'
 import { decodeString } from '../../text/scan.ts'
@@ -46,21 +46,30 @@ export const isSameValue = (a: string, b: string): boolean => {
   return hasSameTokens(a, b)
 }
 
-/** Sorts as an index does: booleans, numbers and date-times, strings; then what no index takes. */
-const sortKey = (json: string): string =>
-  /^["\dtf-]/.test(json) ? encodeIndexValue(JSON.parse(json) as IndexScalar) : 'x'
+const kinds = ['boolean', 'number', 'string']
 
+/** The value as an index takes it, after its kind; the last kind is what no index takes. */
+const sortKey = (json: string): [kind: number, value: unknown] => {
+  if (!/^["\dtf-]/.test(json)) return [kinds.length, '']
+  const value: unknown = JSON.parse(json)
+  const indexed = typeof value === 'string' ? (parseIsoDateTime(value) ?? value) : value
+  return [kinds.indexOf(typeof indexed), indexed]
+}
+
+const compare = <T>(a: T, b: T): number => Number(a > b) - Number(a < b)
+
+/** Sorts as an index does: booleans, numbers and date-times, strings; then what no index takes. */
 const sorted = (rows: readonly GridRow[], place: Place, isDescending: boolean): GridRow[] => {
   const keyed = rows.map((row) => {
     const json = jsonAt(row, place)
-    return { row, key: json === undefined ? '' : sortKey(json) }
+    return { row, key: json === undefined ? undefined : sortKey(json) }
   })
   const sign = isDescending ? -1 : 1
   // Rows without the value come last in both directions. The sort is stable.
-  keyed.sort((a, b) =>
-    a.key === '' || b.key === ''
-      ? Number(a.key === '') - Number(b.key === '')
-      : sign * Number(a.key > b.key) - sign * Number(a.key < b.key),
+  keyed.sort(({ key: a }, { key: b }) =>
+    a === undefined || b === undefined
+      ? Number(a === undefined) - Number(b === undefined)
+      : sign * (compare(a[0], b[0]) || compare(a[1], b[1])),
   )
   return keyed.map(({ row }) => row)
 }

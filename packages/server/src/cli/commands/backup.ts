@@ -21,14 +21,8 @@ import { printLine, printNote } from '../print.ts'
 import { filesFlag, openPlaceAt, placeOf } from '../target/place.ts'
 import { findTargetStore, storeFlags, storeLocation } from '../target/store.ts'
 import { noteTasks } from '../transfer/note-tasks.ts'
-import {
-  fileProgress,
-  type Progress,
-  showCount,
-  showForeign,
-  showMegabytes,
-  withProgress,
-} from '../transfer/progress.ts'
+import { fileProgress, type Progress, withProgress } from '../transfer/progress.ts'
+import { showCount, showForeign, showMegabytes } from '../transfer/progress-line.ts'
 import { putToStdout } from '../transfer/write-lines.ts'
 
 const withoutFilesFlag: Flag = { type: 'boolean', help: 'leave the bytes of files out that are not in the store' }

@@ -2,7 +2,8 @@ import { jsonFlag } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printLine, printNote } from '../print.ts'
 import { findTargetStore, storeFlags } from '../target/store.ts'
-import { showMegabytes, withProgress } from '../transfer/progress.ts'
+import { withProgress } from '../transfer/progress.ts'
+import { showMegabytes } from '../transfer/progress-line.ts'
 
 export const compactCommand: CliCommand = {
   name: 'compact',

@@ -13,7 +13,8 @@ import type { CliCommand } from '../command.ts'
 import { printJson, printLine } from '../print.ts'
 import { filesFlag, openPlaceAt, openPlaceOf, placeOf } from '../target/place.ts'
 import { noteTasks } from '../transfer/note-tasks.ts'
-import { Progress, showCount, showRate } from '../transfer/progress.ts'
+import { Progress } from '../transfer/progress.ts'
+import { showCount, showRate } from '../transfer/progress-line.ts'
 
 const parseLocation = (args: Arguments, flag: 'from' | 'to'): StoreLocation => {
   const text = args.text(flag)

@@ -6,7 +6,8 @@ import { dbFlag, requireName, tableFlag } from '../target/address.ts'
 import { chooseTarget, type Target, targetFlags } from '../target/target.ts'
 import { type ExportSource, openServerSource, openStoreSource, type SourceTable } from '../transfer/export-source.ts'
 import { recordLines, tableLine } from '../transfer/ndjson.ts'
-import { Progress, showCount, showRate } from '../transfer/progress.ts'
+import { Progress } from '../transfer/progress.ts'
+import { showCount, showRate } from '../transfer/progress-line.ts'
 import { type LineWriter, refuseExisting, writeToFile, writeToStdout } from '../transfer/write-lines.ts'
 
 export const exportCommand: CliCommand = {

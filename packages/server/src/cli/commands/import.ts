@@ -10,7 +10,8 @@ import { formatFlags, openLines, parseFormat } from '../transfer/import-format.t
 import { LineImporter } from '../transfer/import-lines.ts'
 import { type ImportProgress, ImportState } from '../transfer/import-state.ts'
 import { type ImportTarget, openServerTarget, openStoreTarget } from '../transfer/import-target.ts'
-import { Progress, showCount, showRate } from '../transfer/progress.ts'
+import { Progress } from '../transfer/progress.ts'
+import { showCount, showRate } from '../transfer/progress-line.ts'
 import type { LineReader } from '../transfer/read-lines.ts'
 
 const saveEveryMs = 1_000

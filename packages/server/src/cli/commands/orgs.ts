@@ -26,7 +26,7 @@ import { filesFlag } from '../target/place.ts'
 import { storeFlags, withStore } from '../target/store.ts'
 import { exportFromStore } from '../transfer/export-from-store.ts'
 import type { ExportedRows } from '../transfer/export-organization.ts'
-import { showCount } from '../transfer/progress.ts'
+import { showCount } from '../transfer/progress-line.ts'
 import { writeDirectory } from '../transfer/write-directory.ts'
 
 const createCommand: CliCommand = {

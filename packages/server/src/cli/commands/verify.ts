@@ -10,7 +10,8 @@ import type { CliCommand } from '../command.ts'
 import { printJson, printLine, printNote } from '../print.ts'
 import { filesFlag, openPlaceOf, placeOf } from '../target/place.ts'
 import { findTargetStore, storeFlags, storeLocation, withStore } from '../target/store.ts'
-import { fileProgress, type Progress, showCount, showForeign, withProgress } from '../transfer/progress.ts'
+import { fileProgress, type Progress, withProgress } from '../transfer/progress.ts'
+import { showCount, showForeign } from '../transfer/progress-line.ts'
 
 /** A table, bucket or task with findings. What a damaged registry no longer has is null. */
 interface DamagedTable {

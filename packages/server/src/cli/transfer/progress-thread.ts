@@ -1,5 +1,5 @@
 import { readFileSync, writeSync } from 'node:fs'
-import { clearLine, elapsedLine, everyMs, progressLine, type ShownStep } from './progress.ts'
+import { clearLine, elapsedLine, everyMs, progressLine, type ShownStep } from './progress-line.ts'
 
 // Draws the line of progress while the main thread is blocked by one call of the database, such as a VACUUM.
 
