@@ -37,7 +37,7 @@ export const doorPaths: readonly string[] = [doorPath, ...longNamePaths(bucketPa
 /** Unknown bucket, unknown file and private file: nobody can tell which. */
 const noFile = (): CubbyError =>
   new CubbyError('file_not_found', 'There is no file at this URL.', {
-    hint: 'A private file needs a signed URL; whoever has a secret key of the service can make one.',
+    hint: 'A private file needs a signed URL, which a secret key of the service can make.',
   })
 
 const invalid = (): CubbyError =>
