@@ -163,6 +163,8 @@ export const cronCharactersMax = 512
 /** The runs of a task are counted up to here, by status; in a listing, which has many tasks, up to the lower limit. */
 export const runsCountedMax = 1_000
 export const runsCountedInListingMax = 100
+/** A page of a listing with counts has at most this many tasks: counting more would keep others waiting. */
+export const tasksCountedMax = 100
 export const claimRunsMax = 100
 /** The payloads of one claim, but at least one run. */
 export const claimBytesMax = 1 * MIB

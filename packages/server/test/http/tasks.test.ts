@@ -31,6 +31,16 @@ const fields = [
 ]
 
 describe('counts', () => {
+  test('a page with counts has at most 100 tasks, whatever its limit is, and a cursor', async () => {
+    const db = freshName('db')
+    const names = Array.from({ length: 120 }, (_, i) => `t${String(i).padStart(3, '0')}`)
+    for (const name of names) ok(await service.api.put(pathOf(name, db), {}), 201)
+    const first = ok(await service.api.get(`/v1/${db}/_tasks?counts=true&limit=1000`))
+    const second = ok(await service.api.get(`/v1/${db}/_tasks?counts=true&limit=1000&cursor=${first.cursor}`))
+    expect([first.tasks.length, second.tasks.length, second.cursor]).toEqual([100, 20, null])
+    expect([...first.tasks, ...second.tasks].map(({ task }: Json) => task)).toEqual(names)
+  })
+
   const none = { queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 }
 
   test('how many runs have each status: up to 1,000 of one task, and up to 100 in a listing', async () => {

@@ -1,4 +1,4 @@
-import { pageBytesMax, runsCountedInListingMax } from '../../core/limits.ts'
+import { pageBytesMax, runsCountedInListingMax, tasksCountedMax } from '../../core/limits.ts'
 import { parseFlag } from '../../core/members.ts'
 import type { Access } from '../access.ts'
 import { type ListOfDatabaseInput, listOfDatabase, readListOfDatabase } from '../lifecycle.ts'
@@ -32,6 +32,7 @@ const listTasks = async (access: Access, input: ListTasksInput, nowMs: number): 
   const tasks: string[] = []
   let bytes = 0
   for (let from = 0; from < rows.length; from += stepTasks) {
+    if (input.counts && from >= tasksCountedMax) return { tasks, cursor: cursorAfter(rows[from - 1]!) }
     const step = rows.slice(from, from + stepTasks)
     const states = await engine.tasks.read(step, nowMs, input.counts ? runsCountedInListingMax : undefined)
     for (const [i, task] of step.entries()) {
@@ -65,7 +66,7 @@ export const listTasksOperation = defineOperation({
   present: ({ tasks, cursor }) => `{"tasks":[${tasks.join(',')}],"cursor":${JSON.stringify(cursor)}}`,
   describe: () => ({
     title: 'List tasks',
-    description: `The tasks of a database, by name. For a database without tasks the list is empty. With \`counts\`, each task says how many of its runs have each status. A page may be short if declarations are large. ${pagesNote}`,
+    description: `The tasks of a database, by name. For a database without tasks the list is empty. With \`counts\`, each task says how many of its runs have each status, and a page has at most ${tasksCountedMax} tasks. A page may be short if declarations are large. ${pagesNote}`,
     returns: 'A page of tasks.',
     codes: ['invalid_cursor'],
     input: inputOf(
