@@ -13,6 +13,7 @@ import { baseUrl, entryPoint } from './entry-point.ts'
 import { doorPaths } from './files-door.ts'
 import { httpHint } from './hint-text.ts'
 import { mcpPath } from './mcp-door.ts'
+import { queryOf } from './observe.ts'
 import { type AgentPages, type AgentPath, type ConsolePages, type Page, type Pages, respondPage } from './pages.ts'
 import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
@@ -61,7 +62,7 @@ const untilAnswered = async (server: Server<undefined>): Promise<void> => {
 
 /** The whole document, or its part for `?area=`. */
 const documentFor = (pages: Pages, url: string): Promise<Page> => {
-  const area = new URL(url).searchParams.get('area')
+  const area = new URLSearchParams(queryOf(url)).get('area')
   if (area === null) return pages.document()
   if (pages.areas.includes(area)) return pages.part(area)
   throw new CubbyError('invalid_request', `area is ${describeValue(area)}; it takes the name of a part.`, {

@@ -120,8 +120,8 @@ export const parameters = {
   area: {
     name: 'area',
     in: 'query',
-    description: `Only the part of the document for this area: ${documentAreas.map((area) => `\`${area}\``).join(', ')}.`,
-    schema: { type: 'string' },
+    description: 'Only the part of the document for this area.',
+    schema: { type: 'string', enum: documentAreas },
   },
   expires: signedParameter('expires', 'When the URL expires, in epoch milliseconds.'),
   key: signedParameter('key', 'The id of the API key that signed the URL.'),

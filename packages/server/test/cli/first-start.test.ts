@@ -53,8 +53,7 @@ const commandsIn = (text: string): string[] =>
 
 /** Runs them all in one shell, unchanged. Returns the response of each curl. */
 const runCommands = async (lines: string[]): Promise<Json[]> => {
-  // An answer has no line end of its own.
-  const script = ['set -eu', ...lines.map((line) => (line.startsWith('curl') ? `${line}; echo` : line))].join('\n')
+  const script = ['set -eu', ...lines].join('\n')
   const child = Bun.spawn(['bash', '-c', script], { stdin: 'ignore', stdout: 'pipe', stderr: 'ignore' })
   const stdout = await new Response(child.stdout).text()
   expect(await child.exited).toBe(0)

@@ -2,6 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { progressLine, showRate } from '../../src/cli/transfer/progress-line.ts'
+import { spawnOnTerminal } from '../cli/on-terminal.ts'
 import { cubbyCommand, makeTempDir, removeTempDir, startServer, storeIsEmbedded } from '../harness.ts'
 import { expectDone, runCommand, writeLines } from './commands.ts'
 
@@ -32,19 +33,10 @@ describe('progress', () => {
     )
   })
 
-  /** What a command draws on a terminal, with its exit code. */
+  /** The exit code of a command, and what it draws on a terminal. */
   const drawnBy = async (command: string[], env: Record<string, string> = {}): Promise<[number, string]> => {
-    let drawn = ''
-    const terminal = new Bun.Terminal({
-      ...{ cols: 140, rows: 10 },
-      data: (_, bytes) => {
-        drawn += Buffer.from(bytes)
-      },
-    })
-    const child = Bun.spawn(command, { terminal, env: { ...process.env, ...env } })
-    const exitCode = await child.exited
-    terminal.close()
-    return [exitCode, drawn]
+    const child = spawnOnTerminal(command, env, 140)
+    return [await child.exited, child.drawn()]
   }
 
   // The database copies and checks in one call. Without a thread of its own the line would stand still for minutes.
@@ -78,9 +70,11 @@ describe('progress', () => {
         const expectDrawn = async (args: string[], ...patterns: RegExp[]): Promise<void> => {
           const [exitCode, drawn] = await drawnBy([...cubbyCommand(), ...args], env)
           expect([args, exitCode]).toEqual([args, 0])
-          const plain = drawn.replaceAll('\x1b[2K', '')
-          for (const pattern of patterns) expect(plain).toMatch(pattern)
-          expect(JSON.parse(plain.slice(plain.lastIndexOf('\r', plain.length - 3) + 1) || '{}')).toBeObject()
+          const lines = drawn.split('\r\x1b[2K')
+          for (const pattern of patterns) expect(lines.join('\r')).toMatch(pattern)
+          // The line is wiped away before the output, which is one object, or nothing.
+          if (args[1] === 'get') expect(lines.at(-1)).toBe('')
+          else expect(JSON.parse(lines.at(-1)!)).toBeObject()
         }
         await expectDrawn(['files', 'put', 'photos', file], /\[#+-*\] +\d+% {2}[\d.]+ MB {2}[\d.]+ MB\/s/)
         await expectDrawn(
@@ -111,15 +105,9 @@ describe('progress', () => {
         ...{ db: 'app', table: 'notes', hashKey: `n${i}`, data: { text: 'x'.repeat(400) } },
       }))
       const file = writeLines(join(dir, 'notes.ndjson'), [table, ...records])
-      let drawn = ''
-      const onOutput = (_: Bun.Terminal, bytes: Uint8Array): void => {
-        drawn += Buffer.from(bytes)
-      }
-      const terminal = new Bun.Terminal({ cols: 100, rows: 10, data: onOutput })
       const command = [...cubbyCommand(), 'import', file, '--data', join(dir, 'data'), '--json']
-      const child = Bun.spawn(command, { terminal })
-      expect(await child.exited).toBe(0)
-      terminal.close()
+      const [exitCode, drawn] = await drawnBy(command)
+      expect(exitCode).toBe(0)
       expect(drawn).toMatch(/\[#*-*\] +\d+% {2}[\d,]+ records {2}[\d,]+\/s {2}\d+:\d\d left/)
       expect(drawn.slice(drawn.lastIndexOf('left'))).toContain('\r\x1b[2K{"complete":true')
     } finally {

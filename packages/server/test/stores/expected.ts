@@ -78,8 +78,10 @@ export const findChangedAnswers = async (server: Server, expected: Expected): Pr
   return changed
 }
 
-const keep = ({ status, text, body }: Answer): ExpectedAnswer => {
+/** Version 0.1 sends no newline after JSON; newer ones do. It is kept of neither. */
+const keep = ({ status, text: sent, body }: Answer): ExpectedAnswer => {
   if (status >= 400) return { status, code: body.error.code }
+  const text = body === undefined ? sent : sent.replace(/\n$/, '')
   // The time of a key's last use depends on earlier requests.
   if (body.keys !== undefined) return { status, text: text.replaceAll(/"lastUsedAt":\d+/g, '"lastUsedAt":null') }
   return { status, text }

@@ -141,7 +141,7 @@ const send = async (url: string, key: string, call: Call): Promise<string | Fail
       redirect: 'error',
       signal: AbortSignal.timeout(attemptMsMax),
     })
-    text = await response.text()
+    text = withoutLineEnd(await response.text())
   } catch (error) {
     return { error: noAnswer(url, call, error as Error), unanswered: true, retryAfterMs: 0 }
   }
@@ -149,6 +149,9 @@ const send = async (url: string, key: string, call: Call): Promise<string | Fail
   if (response.ok && text.startsWith('{')) return text
   return readFailure(url, response, text)
 }
+
+/** The newline after JSON ends the answer and is no part of its text. */
+export const withoutLineEnd = (text: string): string => text.replace(/\n$/, '')
 
 const sendBytes = async (url: string, key: string, call: BytesCall): Promise<Response | Failure> => {
   let response: Response

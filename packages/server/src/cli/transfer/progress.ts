@@ -35,6 +35,7 @@ export class Progress implements StepNotes {
   readonly step = (name: string, writes?: number, unit = 'record'): void => {
     this.#name = `${printable(name)}  `
     this.#unit = unit
+    this.#drawnAtMs = -everyMs
     this.begin()
     if (!this.isShown) return
     this.#drawn = true

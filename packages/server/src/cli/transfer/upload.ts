@@ -1,6 +1,6 @@
 import { createReadStream, statSync } from 'node:fs'
 import { OperatorError } from '../../core/operator-error.ts'
-import type { Remote } from '../target/remote.ts'
+import { type Remote, withoutLineEnd } from '../target/remote.ts'
 import { IdleLimit } from './idle-limit.ts'
 import { Progress } from './progress.ts'
 
@@ -87,7 +87,7 @@ export const upload = async (remote: Remote, { path, headers, source }: Upload):
       attemptsMax: source.repeatable ? undefined : 1,
       signal: idle.signal,
     })
-    const answer = await response.text()
+    const answer = withoutLineEnd(await response.text())
     const { sha256 } = JSON.parse(answer)
     if (sha256 === hash.digest('hex')) return answer
   } catch (error) {

@@ -114,13 +114,15 @@ interface WalkOptions<Row> {
   unread: string
   unordered: string
   findingsOf: (row: Row) => string[]
+  /** Called with the rows of each step, before their findings. */
+  onStep?: (rows: Row[]) => void
 }
 
 /** Reads all rows in steps, in order of their numbers, and yields what is wrong with them. Rows that cannot be read are skipped. */
 export async function* walkRows<Row extends object>(
   readAfter: (last: number, rowsMax: number) => Row[],
   numberOf: (row: Row) => number,
-  { rowsPerStep, unread, unordered, findingsOf }: WalkOptions<Row>,
+  { rowsPerStep, unread, unordered, findingsOf, onStep }: WalkOptions<Row>,
 ): AsyncIterable<string> {
   const read = (after: number, rowsMax: number) => orDamage(() => readAfter(after, rowsMax))
   let rowsMax = rowsPerStep
@@ -144,6 +146,7 @@ export async function* walkRows<Row extends object>(
       yield `${unordered} after number ${last} are not in order: a page is damaged, and the rest of them is not checked`
       return
     }
+    onStep?.(rows)
     for (const row of rows) yield* findingsOf(row)
     last = numberOf(rows.at(-1)!)
     // A server that checks its own store serves requests in between.

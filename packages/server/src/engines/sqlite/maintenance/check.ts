@@ -151,8 +151,6 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
   notes.step('checking records')
   const last = orDamage(() => db.one<{ id: number | null }>('SELECT max(id) AS id FROM records')!.id)
   const findingsOf = (row: Row): string[] => {
-    if (++checked % rowsPerStep === 0)
-      notes.rows(checked, last === damaged || last === null ? undefined : row.id / last)
     const rule = ruleOf(row.table_id)
     // A table that was purged since the row was read took its rows with it.
     if (rule === undefined && orDamage(() => db.one('SELECT id FROM records WHERE id = ?1', row.id)) === undefined)
@@ -170,10 +168,14 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
     if (findings.length > 0) notes.table(row.table_id)
     return findings.map((finding) => `record ${row.id} (table ${row.table_id}, ${showKey(row)}): ${finding}`)
   }
+  const onStep = (rows: Row[]): void => {
+    checked += rows.length
+    notes.rows(checked, last === damaged || last === null ? undefined : rows.at(-1)!.id / last)
+  }
   yield* walkRows(
     (afterId, rowsMax) => db.all<Row>(step, afterId, rowsMax),
     ({ id }) => id,
-    { rowsPerStep, unread: 'records of the ids', unordered: 'records', findingsOf },
+    { rowsPerStep, unread: 'records of the ids', unordered: 'records', findingsOf, onStep },
   )
   notes.uncheckedRows(unchecked)
 }
