@@ -100,7 +100,7 @@ describeConsole('buckets in the console', (it) => {
     await button(page, 'Undo').click()
     await page.getByText('This bucket has no files.').waitFor()
     await remove()
-    await page.getByText('6 days', { exact: true }).waitFor()
+    await page.getByText('7 days', { exact: true }).waitFor()
     await button(page, 'Restore docs').click()
     await page.locator('main').getByRole('link', { name: 'docs', exact: true }).waitFor()
     expect(JSON.parse(await it.request('GET', '/v1/app/_buckets/docs')).id).toBe(id)
