@@ -189,6 +189,8 @@ const openPage = async (
   await page.getByLabel('API key').fill(key)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.locator('.shell').waitFor()
+  // No row is under the pointer.
+  await page.mouse.move(0, 0)
   return page
 }
 

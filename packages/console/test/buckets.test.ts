@@ -100,7 +100,7 @@ describeConsole('buckets in the console', (it) => {
     await button(page, 'Undo').click()
     await page.getByText('This bucket has no files.').waitFor()
     await remove()
-    await page.getByText('6 days', { exact: true }).waitFor()
+    await page.getByText('7 days', { exact: true }).waitFor()
     await button(page, 'Restore docs').click()
     await page.locator('main').getByRole('link', { name: 'docs', exact: true }).waitFor()
     expect(JSON.parse(await it.request('GET', '/v1/app/_buckets/docs')).id).toBe(id)
@@ -197,6 +197,19 @@ describeConsole('buckets in the console', (it) => {
     await wrong.getByText('The address has no folder of this bucket').waitFor()
     await wrong.getByRole('link', { name: 'Show all files' }).click()
     await until(() => rows(wrong).count(), 3)
+    // Another folder is opened before the list of the first has come.
+    const hasty = await it.open('#/app/_buckets')
+    const held = Promise.withResolvers<void>()
+    await hasty.route('**/_buckets/tree/query', async (route) => {
+      if (route.request().postDataJSON().prefix !== undefined) await held.promise
+      await route.continue().catch(() => {})
+    })
+    const asked = hasty.waitForRequest('**/_buckets/tree/query')
+    await goToScreen(hasty, '#/app/_buckets/tree?prefix=reports%2F', 'reports')
+    await asked
+    await goToScreen(hasty, '#/app/_buckets/tree', 'tree')
+    await until(() => rows(hasty).locator('a').allInnerTexts(), ['q? &=#/', 'reports/', 'a.txt'])
+    held.resolve()
   })
 
   test('the list has pages, a prefix, orders and a count; selected files are removed only in the version that was seen', async () => {
@@ -323,7 +336,7 @@ describeConsole('buckets in the console', (it) => {
     await metadata.fill('{"draft":true}')
     await page.getByRole('link', { name: 'Buckets', exact: true }).click()
     await button(page, 'Leave').click()
-    await page.getByRole('heading', { name: 'Buckets' }).waitFor()
+    await page.getByRole('heading', { name: 'Buckets', exact: true }).waitFor()
     await page.goBack()
     await metadata.waitFor()
     expect(await metadata.inputValue()).toBe('{"draft":true}')
@@ -375,7 +388,7 @@ describeConsole('buckets in the console', (it) => {
     await page.getByText('Everybody can read this file').waitFor()
     found.push(...(await controlsOf(page)))
     await page.goto(`${it.server.url}/console#/app/_buckets`)
-    await page.getByRole('heading', { name: 'Buckets' }).waitFor()
+    await page.getByRole('heading', { name: 'Buckets', exact: true }).waitFor()
     found.push(...(await controlsOf(page)))
     expect(found.filter((words) => writeWords.test(words))).toEqual([])
     expect(found.length).toBeGreaterThan(8)

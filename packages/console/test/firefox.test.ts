@@ -162,11 +162,13 @@ describe.skipIf(executablePath === undefined)('the console in Firefox', () => {
     await until(() => page.read("document.querySelector('.grid tbody a')?.textContent"), 'o-1')
     await page.read("document.querySelector('.grid tbody a').click()")
     const editor = "document.querySelector('textarea')"
-    await until(() => page.read(`${editor}?.value`), data)
+    const lines = ['{', '  "status": "open",', '  "n": 12345678901234567890,', '  "x": 1.0', '}']
+    await until(() => page.read(`${editor}?.value`), lines.join('\n'))
     await page.read(`${editor}.focus(), ${editor}.setSelectionRange(1, 1)`)
     await page.press('"z": 100000000000000000001.50,')
     await page.press('s', [control])
-    const changed = `{"z": 100000000000000000001.50,${data.slice(1)}`
+    // Stored in the layout that the record has: one line, with a space after each comma.
+    const changed = `{"z": 100000000000000000001.50, ${data.slice(1)}`
     await until(async () => (await request('GET', '/v1/app/orders/o-1')).includes(`"data":${changed}`), true)
     await until(() => page.read("document.body.textContent.includes('Saved, version')"), 'true')
     expect(page.complaints).toEqual([])

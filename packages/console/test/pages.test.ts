@@ -50,7 +50,7 @@ describeConsole('the pages of the console', (it) => {
 
   test('the examples of "Connect from code" work when they are pasted', async () => {
     const page = await it.open()
-    await page.getByRole('button', { name: 'Connect from code' }).click()
+    await page.getByRole('banner').getByRole('button', { name: 'Connect from code' }).click()
     await page.locator('dialog pre').nth(1).waitFor()
     const [curl, typescript] = await page.locator('dialog pre').allInnerTexts()
     const env = { ...process.env, CUBBY_KEY: it.organization.secretKey }

@@ -5,7 +5,7 @@ import type { CreateKeyResponse, KeyMetadata, ListKeysResponse } from '../api/ty
 import { catalogue } from '../state/catalogue.ts'
 import { canManageKeys, forgetLiveKey, session } from '../state/session.ts'
 import { Failure, into, set, useAction } from '../ui/action.tsx'
-import { announce } from '../ui/announce.tsx'
+import { announce } from '../ui/announce.ts'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Choice, Confirm, FormDialog, TextField } from '../ui/form.tsx'

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { alarm, announce } from './announce.tsx'
+import { alarm, announce } from './announce.ts'
 
 /** Over plain `http` on another host than localhost there is no `navigator.clipboard`. */
 const copyBySelection = (text: string): boolean => {

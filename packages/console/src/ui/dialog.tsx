@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { LiveRegions } from './announce.tsx'
+import { LiveRegions } from './live-regions.tsx'
 
 /**
  * What had the focus may be gone with what was done, a button for selected rows say: then the screen gets it, so that the next

@@ -4,7 +4,7 @@ import { route } from '../router.ts'
 import { overlay } from '../state/overlay.ts'
 import { canWrite } from '../state/session.ts'
 import { set } from './action.tsx'
-import { alarm } from './announce.tsx'
+import { alarm } from './announce.ts'
 import { CopyButton } from './copy-button.tsx'
 
 interface Props {

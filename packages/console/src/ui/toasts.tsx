@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { messageOf } from '../api/error.ts'
-import { announce } from './announce.tsx'
+import { announce } from './announce.ts'
 
 // Only for what is out of sight when it is done. One message at a time, and beside it one with Undo: the newest of each.
 

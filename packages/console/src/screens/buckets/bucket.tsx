@@ -7,7 +7,7 @@ import type { FileRow, Page } from '../../api/types.ts'
 import { hrefOf, navigate, route } from '../../router.ts'
 import { canWrite } from '../../state/session.ts'
 import { Failure, set, useAction } from '../../ui/action.tsx'
-import { announce } from '../../ui/announce.tsx'
+import { announce } from '../../ui/announce.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { More, Shown, usePaged } from '../../ui/load.tsx'
 import { Empty, Screen } from '../../ui/screen.tsx'
@@ -51,6 +51,8 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
   const typing = useRef<ReturnType<typeof setTimeout>>(undefined)
   /** Of the query whose files are shown: while another is typed, nothing is known of it. */
   const askedPrefix = useSignal('')
+  /** The prefix of the list that was asked for last; its answer may not have come. */
+  const lastAsked = useRef<string>(undefined)
   const order = useSignal<Order>('name')
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const chosen = useSignal<File[]>([])
@@ -62,6 +64,7 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
 
   const pages = usePaged(async (cursor, signal) => {
     const asked = prefix.value
+    if (cursor === null) lastAsked.current = asked
     const body = JSON.stringify({ ...queryOf(asked, order.value), limit: rowsMax, cursor })
     const page = await read<Page<FileRow> & { folders?: string[] }>('POST', path, { body, signal })
     askedPrefix.value = asked
@@ -89,10 +92,10 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
 
   // What is in the address is listed: a folder that was opened, the way back, a name that was typed.
   useEffect(() => {
-    if (addressed === undefined || pages.first.value.value === undefined) return
+    if (addressed === undefined) return
     clearTimeout(typing.current)
     prefix.value = addressed
-    if (addressed !== askedPrefix.value) ask()
+    if (addressed !== lastAsked.current) ask()
   }, [addressed])
   useEffect(() => () => clearTimeout(typing.current), [])
   const type = (typed: string) => {

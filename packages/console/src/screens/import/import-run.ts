@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { loadCatalogue } from '../../state/catalogue.ts'
 import { session } from '../../state/session.ts'
-import { announce } from '../../ui/announce.tsx'
+import { announce } from '../../ui/announce.ts'
 import { type CsvFormat, CsvReader, type CsvRow, recordOf } from './csv.ts'
 import type { Refused } from './import-requests.ts'
 import { Importer, type ImportOptions } from './importer.ts'

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { ApiError, messageOf } from '../../api/error.ts'
 import { connection, read } from '../../api/request.ts'
 import type { RunRow, RunStatus } from '../../api/types.ts'
-import { announce } from '../../ui/announce.tsx'
+import { announce } from '../../ui/announce.ts'
 import { toast } from '../../ui/toasts.tsx'
 import { queryRuns, runPath } from './task-requests.ts'
 
