@@ -50,7 +50,7 @@ describe('cubby table', () => {
       'customer',
     ])
     const api = server.as(org.secretKey)
-    expect(created).toEqual([(await api.get(`/v1/${db}/orders`)).text])
+    expect([`${created}\n`]).toEqual([(await api.get(`/v1/${db}/orders`)).text])
     expect(JSON.parse(created[0]!).indices).toEqual({
       i1: { hashField: 'status', rangeField: 'placedAt' },
       i3: { hashField: 'customer' },
@@ -333,7 +333,7 @@ describe('cubby query', () => {
   test('--page prints the page as the service answers it', async () => {
     const [page] = await lines(['query', ...address, '--hash', 'even', '--limit', '3', '--page'])
     const path = `/v1/${address[1]}/orders/query`
-    expect(page).toBe((await server.as(org.secretKey).post(path, { hash: 'even', limit: 3 })).text)
+    expect(`${page}\n`).toBe((await server.as(org.secretKey).post(path, { hash: 'even', limit: 3 })).text)
   })
 
   test('every record is one line, its numbers and members as they were put', async () => {
@@ -374,7 +374,7 @@ describe('cubby bucket', () => {
   test('create, describe, list, drop, restore: what the HTTP API answers; errors name the commands', async () => {
     const db = newDb()
     const created = await lines(['bucket', 'create', 'avatars', '--db', db])
-    expect(created).toEqual([(await server.as(org.secretKey).get(`/v1/${db}/_buckets/avatars`)).text])
+    expect([`${created}\n`]).toEqual([(await server.as(org.secretKey).get(`/v1/${db}/_buckets/avatars`)).text])
     expect(await lines(['bucket', 'create', 'avatars', '--db', db])).toEqual(created)
     expect(await lines(['bucket', 'describe', 'avatars', '--db', db])).toEqual(created)
     await lines(['bucket', 'create', 'albums', '--db', db])
