@@ -49,6 +49,8 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
   const addressed = at.screen === 'bucket' ? prefixOf(at.query) : ''
   const prefix = useSignal(addressed ?? '')
   const typing = useRef<ReturnType<typeof setTimeout>>(undefined)
+  /** The prefix that typing has put into the address. */
+  const typedAddress = useRef<string>(undefined)
   /** Of the query whose files are shown: while another is typed, nothing is known of it. */
   const askedPrefix = useSignal('')
   /** The prefix of the list that was asked for last; its answer may not have come. */
@@ -92,7 +94,10 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
 
   // What is in the address is listed: a folder that was opened, the way back, a name that was typed.
   useEffect(() => {
-    if (addressed === undefined) return
+    // More may have been typed since: it must stay.
+    const isTyped = addressed === typedAddress.current
+    typedAddress.current = undefined
+    if (addressed === undefined || isTyped) return
     clearTimeout(typing.current)
     prefix.value = addressed
     if (addressed !== lastAsked.current) ask()
@@ -102,7 +107,11 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
     if (typed !== '' && isByTime(order.value)) order.value = 'name'
     prefix.value = typed
     clearTimeout(typing.current)
-    typing.current = setTimeout(() => navigate(routeTo(db, bucket, typed), { replace: true }), typingMs)
+    typing.current = setTimeout(() => {
+      typedAddress.current = typed
+      navigate(routeTo(db, bucket, typed), { replace: true })
+      ask()
+    }, typingMs)
   }
 
   const list = uploadsOf(db, bucket)
