@@ -94,6 +94,7 @@ which must not be a terminal unless --out - says so.`,
     if (!toStdout && !replaces) refuseExisting(out)
     await download(remote, {
       path,
+      isOnTerminal: toStdout && process.stdout.isTTY === true,
       size: process.stderr.isTTY ? await findSize(remote, args, name) : undefined,
       openOutput: () => (toStdout ? writeBytesToStdout() : writeBytesToFile(out, { replaces })),
     })

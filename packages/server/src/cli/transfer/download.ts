@@ -10,11 +10,13 @@ interface Download {
   path: string
   /** For the line of progress: the bytes arrive without their length. */
   size: number | undefined
+  /** The bytes themselves go to the terminal: a line of progress would erase them. */
+  isOnTerminal: boolean
   openOutput: () => ByteWriter
 }
 
 /** Receives the bytes of a file. Throws if they are not those that were uploaded: a proxy may have cut them. */
-export const download = async (remote: Remote, { path, size, openOutput }: Download): Promise<void> => {
+export const download = async (remote: Remote, { path, size, isOnTerminal, openOutput }: Download): Promise<void> => {
   const idle = new IdleLimit(idleMsMax, `no byte has arrived for ${idleMsMax / 1000} s`)
   const progress = new Progress('byte')
   let out: ByteWriter | undefined
@@ -33,7 +35,7 @@ export const download = async (remote: Remote, { path, size, openOutput }: Downl
       idle.stop()
       await out.write(chunk)
       received += chunk.length
-      progress.show(received, () => size && received / size)
+      if (!isOnTerminal) progress.show(received, () => size && received / size)
       idle.progress()
     }
     if (hash.digest('hex') !== sha256)

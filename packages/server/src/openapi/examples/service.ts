@@ -1,6 +1,4 @@
 import packageJson from '../../../package.json' with { type: 'json' }
-import { documentAreas } from '../areas.ts'
-import { errorBody } from '../errors.ts'
 import type { HttpExample } from './http-example.ts'
 
 export const getEntryPoint: HttpExample[] = [
@@ -33,17 +31,6 @@ export const getDescription: HttpExample[] = [
     summary: 'This document, shortened',
     status: 200,
     answer: { openapi: '3.1.0', info: { title: 'Cubby' } },
-  },
-  {
-    name: 'noSuchArea',
-    summary: 'A part that the document does not have',
-    parameters: { area: 'record' },
-    status: 400,
-    answer: errorBody('invalid_request', {
-      message: 'area is "record"; it takes the name of a part.',
-      field: 'area',
-      hint: `Parts: ${documentAreas.join(', ')}. Leave area out for the whole document.`,
-    }),
   },
 ]
 
