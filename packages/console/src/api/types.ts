@@ -32,8 +32,6 @@ export interface Page<Item> {
   items: Item[]
   count: number
   cursor: string | null
-  /** Why the page may be empty. */
-  hint?: string
 }
 
 export type FileRow = Omit<FileItem, 'metadata'> & { metadata: string }

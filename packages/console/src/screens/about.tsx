@@ -88,7 +88,9 @@ export const AboutScreen = ({ db, table }: { db: string; table: string }) => {
     const deleted = await read<DeletedTable>('DELETE', path)
     await loadContents(db)
     navigate({ screen: 'database', db })
-    toast(`${table} is deleted. It can be restored for 7 days.`, () => restore(deleted))
+    toast(`${table} is deleted. It can be restored until ${showInstant(deleted.recoverableUntil).local}.`, () =>
+      restore(deleted),
+    )
   }
   return (
     <Screen

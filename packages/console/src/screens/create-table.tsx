@@ -3,8 +3,7 @@ import { ApiError } from '../api/error.ts'
 import { pathOf, send } from '../api/request.ts'
 import type { Slot } from '../api/types.ts'
 import { navigate } from '../router.ts'
-import { refreshRail } from '../state/catalogue.ts'
-import { createdTables } from '../state/overlay.ts'
+import { loadCatalogue, loadContents } from '../state/catalogue.ts'
 import { nameFault } from '../text/names.ts'
 import { into } from '../ui/action.tsx'
 import { FormDialog, TextField } from '../ui/form.tsx'
@@ -27,16 +26,10 @@ const declarationOf = (rows: IndexRow[]) =>
       ]),
   )
 
-interface Props {
-  db?: string
-  table?: string
-  onClose: () => void
-}
-
-/** Creates a table; with `db` in that database, with `table` of that name. */
-export const CreateTable = ({ db: givenDb, table: givenTable, onClose }: Props) => {
+/** Creates a table; with `db` in that database. */
+export const CreateTable = ({ db: givenDb, onClose }: { db?: string; onClose: () => void }) => {
   const db = useSignal(givenDb ?? '')
-  const table = useSignal(givenTable ?? '')
+  const table = useSignal('')
   const rows = useSignal<IndexRow[]>([])
   const wasSubmitted = useSignal(false)
   const faultOf = (name: string) => (wasSubmitted.value || name !== '' ? nameFault(name) : undefined)
@@ -52,8 +45,7 @@ export const CreateTable = ({ db: givenDb, table: givenTable, onClose }: Props) 
     if (answer.status === 200) {
       throw new ApiError(200, 'table_exists', 'This table exists already.', 'Open it instead.', 'table', undefined)
     }
-    await refreshRail(db.value)
-    createdTables.value++
+    await (givenDb === undefined ? loadCatalogue() : loadContents(db.value))
     onClose()
     navigate({ screen: 'table', db: db.value, table: table.value })
   }

@@ -29,13 +29,10 @@ interface Props {
   children: ComponentChildren
 }
 
-/**
- * A table. On a phone each row is a block: its row head, then its cells side by side. A cell whose meaning is not obvious there
- * has the name of its column in `data-label`.
- */
+/** A table that scrolls to the side where it is too wide. */
 export const List = ({ heads, class: className, isBusy, children }: Props) => (
   <div class="scroll-x" aria-busy={isBusy}>
-    <table class={className === undefined ? 'list blocks' : `list blocks ${className}`}>
+    <table class={className === undefined ? 'list' : `list ${className}`}>
       <Heads of={heads} />
       <tbody>{children}</tbody>
     </table>

@@ -1,23 +1,23 @@
-/** The state of a store's archive, for the log and for metrics. It is updated about four times a second. */
+/** How the archive of a store is doing, for the log and for metrics. It is updated about four times a second. */
 export interface ArchiveState {
   /** Every write that was answered before this time (epoch milliseconds) is in the archive, or in a gap before it. */
   coveredMs: number
-  /** The time since which the archive fails; null while it works. */
+  /** Since when the archive fails; null while it works. */
   failingSinceMs: number | null
-  /** The reason for which it fails. */
+  /** Why it fails. */
   cause: string | null
-  /** The reason for which the base that is due cannot be made; null if none is due. The commits are archived nevertheless. */
+  /** Why the base that is due cannot be made; null if none is due. The commits are archived nevertheless. */
   baseCause: string | null
   /** The number of the chain of segments that is being written. */
   run: number
-  /** Counts since the start of the server: gaps that began, bases that were completed, frames and bytes that were archived. */
+  /** Since the start of the server: how often a gap began, bases that were completed, frames and bytes that were archived. */
   gaps: number
   bases: number
   framesArchived: number
   bytesArchived: number
 }
 
-/** The queues and connections of this process at the moment. A member that the engine does not have is undefined. */
+/** What this process holds at the moment. A member that the engine does not have is undefined. */
 export interface ProcessMeasures {
   /** Writes that wait for the writer, and their bytes. */
   queuedWrites?: number
@@ -34,9 +34,9 @@ export interface ProcessMeasures {
 
 /** The store at the moment, the same for every process. A member that the engine does not have or cannot tell is undefined. */
 export interface StoreMeasures {
-  /** The size of the database with its indexes; for the embedded engine the size of `cubby.db`. */
+  /** With its indexes. For the embedded engine: `cubby.db`. */
   storeBytes?: number
-  /** The part of these bytes that is free for new records. */
+  /** Of these, what is free for new records. */
   storeFreeBytes?: number
   walBytes?: number
   /** Pages of the WAL that are not in the database file yet. */
@@ -44,19 +44,19 @@ export interface StoreMeasures {
   /** The file system of the data directory. */
   diskBytes?: number
   diskFreeBytes?: number
-  /** The time at which the oldest record that is still there expired, or will; undefined if none expires. */
+  /** When the oldest record that is still there expired, or will; undefined if none expires. */
   firstExpiryMs?: number
-  /** The time at which the table or organization that is purged next was deleted. */
+  /** When the deleted table or organization that is purged next was deleted. */
   firstDeletedMs?: number
-  /** The time at which the first bytes that no file refers to could, or can, be removed. */
+  /** When the first bytes that no file refers to could, or can, be removed. */
   firstDueBlobMs?: number
   /** 1 while a part of the records and runs cannot be reached, otherwise 0. */
   partLost?: number
-  /** Set with `--archive`. */
+  /** With `--archive`. */
   archive?: ArchiveState
 }
 
-/** The measurements for the metrics. Nothing is counted for them: everything is read when somebody asks. */
+/** For the metrics. Nothing is counted for it: everything is read when somebody asks. */
 export interface Measures {
   process(): ProcessMeasures
   store(): Promise<StoreMeasures>

@@ -5,7 +5,6 @@ import { canWrite } from '../../state/session.ts'
 import { bytesOf } from '../../text/instant.ts'
 import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
-import { folderHref, inFolder } from './folders.ts'
 import { Thumbnail } from './preview.tsx'
 
 export const VisibilityTag = ({ of }: { of: FileRow['visibility'] }) => (
@@ -15,9 +14,6 @@ export const VisibilityTag = ({ of }: { of: FileRow['visibility'] }) => (
 interface Props {
   db: string
   bucket: string
-  /** Where the reader is: names are shown from there on. */
-  folder: string
-  folders: readonly string[]
   files: readonly FileRow[]
   /** Names. */
   selected: Signal<ReadonlySet<string>>
@@ -25,7 +21,7 @@ interface Props {
   changed: ReadonlySet<string>
 }
 
-export const FilesTable = ({ db, bucket, folder, folders, files, selected, changed }: Props) => {
+export const FilesTable = ({ db, bucket, files, selected, changed }: Props) => {
   const toggle = (name: string, isOn: boolean) => {
     const names = new Set(selected.value)
     if (isOn) names.add(name)
@@ -54,20 +50,6 @@ export const FilesTable = ({ db, bucket, folder, folders, files, selected, chang
         { head: 'updatedAt', class: 'from-small' },
       ]}
     >
-      {folders.map((name) => (
-        <tr key={name}>
-          {canWrite.value && <td class="tick" />}
-          <th scope="row">
-            <a class="mono" href={folderHref(db, bucket, name)}>
-              {inFolder(name, folder)}
-            </a>
-          </th>
-          <td class="muted num">folder</td>
-          <td class="from-medium" />
-          <td />
-          <td class="from-small" />
-        </tr>
-      ))}
       {files.map((file) => (
         <tr
           key={file.name}
@@ -89,7 +71,7 @@ export const FilesTable = ({ db, bucket, folder, folders, files, selected, chang
             <span class="file-name">
               <Thumbnail db={db} bucket={bucket} file={file} />
               <a class="mono" href={hrefOf({ screen: 'file', db, bucket, name: file.name })}>
-                {inFolder(file.name, folder)}
+                {file.name}
               </a>
             </span>
           </th>

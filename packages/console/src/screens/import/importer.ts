@@ -58,10 +58,9 @@ export class Importer {
   }
 
   /** Throws only what ends the import. */
-  async take(line: ReadLine | RecordLine): Promise<void> {
+  async take(line: ReadLine): Promise<void> {
     this.lines++
     try {
-      if ('kind' in line) return await this.#put(line)
       if (line.fault !== undefined) throw new LineFault(line.fault)
       const parsed = parseLine(line.text)
       if (parsed?.kind === 'table') await this.#declare(parsed)

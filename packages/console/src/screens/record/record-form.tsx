@@ -7,16 +7,16 @@ import { pathOf, read } from '../../api/request.ts'
 import type { Indices, RecordRow, TableMetadata } from '../../api/types.ts'
 import { guardLeaving } from '../../router.ts'
 import { contents } from '../../state/catalogue.ts'
-import { dropDraft, newText } from '../../state/drafts.ts'
+import { dropDraft } from '../../state/drafts.ts'
 import { canWrite } from '../../state/session.ts'
 import { formatJson } from '../../text/format.ts'
 import { into, set } from '../../ui/action.tsx'
-import { alarm, announce } from '../../ui/announce.ts'
+import { alarm, announce } from '../../ui/announce.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Confirm } from '../../ui/form.tsx'
 import { toast } from '../../ui/toasts.tsx'
 import { Conflict } from './conflict.tsx'
-import { Editing, type Wanted } from './editing.ts'
+import { Editing, newText, type Wanted } from './editing.ts'
 import { Editor, type EditorControl } from './editor.tsx'
 import { Facts, NewFacts } from './facts.tsx'
 import { Notices } from './notices.tsx'
@@ -82,8 +82,7 @@ interface Props {
   /** undefined: there is none (any more). */
   stored?: RecordRow
   onSaved: (row: RecordRow) => void
-  /** With the record as it was stored, if it was deleted here. */
-  onDeleted: (deleted?: RecordRow) => void
+  onDeleted: () => void
   /** A record with another key than this one was saved, or is to be shown. */
   onOpen: (key: RecordKey) => void
 }
@@ -94,7 +93,7 @@ const isApple = /Mac|iPhone|iPad/.test(navigator.platform)
 export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, onOpen }: Props) => {
   const editing = useMemo(() => new Editing(db, table, recordKey, stored), [])
   const indices = useIndices(db, table)
-  const checked = useChecked(editing, indices)
+  const checked = useChecked(editing.text, indices)
   const control = useRef<EditorControl>(null)
   const caret = useSignal({ line: 1, column: 1 })
   const asking = useSignal<'delete' | 'saveAs' | undefined>(undefined)
@@ -106,7 +105,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
   const goTo = (offset: number) => control.current!.goTo(offset)
   /** Whether the text can be sent. Otherwise it says why not. */
   const isReady = (): boolean => {
-    const { fault } = checkText(editing, indices.value)
+    const { fault } = checkText(editing.text.value, indices.value)
     const ttlFault = readTtl(editing.ttl.value, serverNowMs()).fault
     const { hashKey, rangeKey } = editing.keyToSave
     const wrongKey = keyFault(hashKey, 'The hash key') ?? keyFault(rangeKey ?? '#', 'The range key')
@@ -131,21 +130,24 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
     if (editing.isChanged.value) return save(editing.base.value.version)
     announce('Nothing has changed')
   }
-  const remove = async (row: RecordRow) => {
-    const deleted = await editing.delete(row)
-    if (deleted !== undefined) onDeleted(deleted)
+  const gone = () => {
+    toast(`Deleted ${showRecordKey(editing.keyToSave).slice(0, 80)}`)
+    onDeleted()
+  }
+  const remove = async (version: number) => {
+    if (await editing.delete(version)) gone()
   }
   const readAgain = async (wanted: Wanted) => {
     const found = await editing.readAgain(wanted)
-    if (found === undefined || 'data' in found) done(found)
-    else onDeleted(found.deleted)
+    if (found === 'deleted') gone()
+    else done(found)
   }
   const takeStored = (row: RecordRow | undefined) => {
     if (isNew && row !== undefined) return onOpen(row)
-    const [shown, ttl] = [editing.shown.value, editing.ttl.value]
+    const [text, ttl] = [editing.text.value, editing.ttl.value]
     editing.take(row)
     if (row === undefined) return onDeleted()
-    toast('Took the stored one', () => editing.change({ shown, ttl }))
+    toast('Took the stored one', () => editing.change({ text, ttl }))
   }
   /** Without a stored text there is nothing left to show. */
   const discard = () => {
@@ -153,10 +155,10 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
     if (!isNew && editing.base.value.version === undefined) onDeleted()
   }
   const format = () => {
-    const { fault } = checkText(editing, undefined)
+    const { fault } = checkText(editing.text.value, undefined)
     if (fault !== undefined) return goTo(fault.offset)
-    const formatted = formatJson(editing.shown.value)
-    if (formatted === editing.shown.value) announce('Nothing to format')
+    const formatted = formatJson(editing.text.value)
+    if (formatted === editing.text.value) announce('Nothing to format')
     else control.current!.replace(formatted)
   }
 
@@ -174,7 +176,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
   }, [])
 
   const startFields = useComputed(() =>
-    isNew && editing.shown.value === newText ? indexFields(indices.value ?? {}) : [],
+    isNew && editing.text.value === newText ? indexFields(indices.value ?? {}) : [],
   )
   const trouble = editing.trouble.value
   const { version } = editing.base.value
@@ -183,7 +185,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
       ? curlOf({
           method: 'PUT',
           path: pathOf('v1', db, table),
-          body: putBody(editing.keyToSave, editing.text, editing.ttlSeconds),
+          body: putBody(editing.keyToSave, editing.text.value, editing.ttlSeconds),
           headers: conditionOf(version),
         })
       : curlOf({ method: 'GET', path: recordPath(db, table, editing.keyToSave) })
@@ -209,11 +211,11 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
         )}
       </div>
       <Editor
-        text={editing.shown}
+        text={editing.text}
         isReadOnly={!mayWrite}
         describedBy={statusId}
         isFaulty={checked.value.fault !== undefined}
-        onInput={(shown) => editing.change({ shown })}
+        onInput={(text) => editing.change({ text })}
         onCaret={into(caret)}
         control={control}
       />
@@ -238,7 +240,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
             </button>
           </>
         )}
-        <CopyButton text={() => editing.text} what="the whole text" />
+        <CopyButton text={() => editing.text.value} what="the whole text" />
         <MoreMenu>
           {mayWrite && !isNew && (
             <button
@@ -253,36 +255,22 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
           )}
           {!isNew && <CopyButton class="quiet" label="Copy the hash key" text={() => editing.keyToSave.hashKey} />}
           <CopyButton class="quiet" label="Copy as curl" text={curl} />
-          {mayWrite && editing.seen !== undefined && (
-            <>
-              <button
-                type="button"
-                class="quiet"
-                onClick={() => {
-                  editing.storesShown.value = !editing.storesShown.value
-                }}
-              >
-                {editing.storesShown.value ? 'Keep the stored white space' : 'Store the formatting'}
-              </button>
-              <button type="button" class="quiet danger" onClick={set(asking, 'delete')}>
-                Delete
-              </button>
-            </>
-          )}
         </MoreMenu>
+        {mayWrite && version !== undefined && (
+          <button type="button" class="danger apart" onClick={set(asking, 'delete')}>
+            Delete
+          </button>
+        )}
       </div>
-      {asking.value === 'delete' && editing.seen !== undefined && (
+      {asking.value === 'delete' && version !== undefined && (
         <Confirm
           title="Delete this record?"
           action="Delete"
-          run={() => remove(editing.seen!)}
+          run={() => remove(version)}
           onClose={set(asking, undefined)}
         >
           <p class="mono">{showRecordKey(editing.keyToSave)}</p>
-          <p>
-            It is deleted only if it is still version {editing.seen.updatedAt}. The table offers to undo it as long as
-            this page is open.
-          </p>
+          <p>It cannot be restored. It is deleted only if it is still version {version}.</p>
         </Confirm>
       )}
       {asking.value === 'saveAs' && (

@@ -1,9 +1,8 @@
-import { type ReadonlySignal, untracked, useComputed, useSignal, useSignalEffect } from '@preact/signals'
+import { type ReadonlySignal, useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { dataBytesMax } from '../../../../server/src/core/limits.ts'
 import type { Indices } from '../../api/types.ts'
 import { checkRecord, recordBytes, type TextFault } from '../../text/check.ts'
-import type { Editing } from './editing.ts'
 import { placementOf, placementWords } from './placement.ts'
 
 /** Longer texts are checked when the typing pauses. */
@@ -14,47 +13,37 @@ interface Checked {
   fault?: TextFault
   /** `in i1 and i2` */
   placement: string
-  /** What becomes of the white space. */
-  layout: string
   bytes: number
 }
 
-export const checkText = (editing: Editing, indices: Indices | undefined): Checked => {
-  const shown = editing.shown.peek()
-  const checked = checkRecord(shown, dataBytesMax, () => editing.text)
-  const bytes = recordBytes(editing.text)
-  const known = { placement: '', layout: '', bytes }
-  if (!checked.ok) return { ...known, fault: checked }
-  if (indices === undefined) return known
-  const { fault, ...found } = placementOf(shown, indices)
-  if (fault !== undefined) return { ...known, fault }
-  const placement = placementWords('slots' in found ? found.slots : [], indices)
-  return { placement, layout: editing.layoutWords, bytes }
+export const checkText = (text: string, indices: Indices | undefined): Checked => {
+  const bytes = recordBytes(text)
+  const checked = checkRecord(text)
+  if (!checked.ok) return { fault: checked, placement: '', bytes }
+  if (indices === undefined) return { placement: '', bytes }
+  const { fault, ...found } = placementOf(text, indices)
+  if (fault !== undefined) return { fault, placement: '', bytes }
+  return { placement: placementWords('slots' in found ? found.slots : [], indices), bytes }
 }
 
 /** What is known of the text: at once if it is short, otherwise soon after the last change. */
-export const useChecked = (editing: Editing, indices: ReadonlySignal<Indices | undefined>): ReadonlySignal<Checked> => {
-  /** Counts the pauses. */
-  const settled = useSignal(0)
+export const useChecked = (
+  text: ReadonlySignal<string>,
+  indices: ReadonlySignal<Indices | undefined>,
+): ReadonlySignal<Checked> => {
+  const settled = useSignal(text.peek())
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useSignalEffect(() => {
-    const { length } = editing.shown.value
-    // They change what is saved.
-    editing.storesShown.value
-    editing.base.value
+    const current = text.value
     clearTimeout(timer.current)
     const settle = () => {
-      settled.value = settled.peek() + 1
+      settled.value = current
     }
-    if (length <= checkedAtOnceMax) settle()
+    if (current.length <= checkedAtOnceMax) settle()
     else timer.current = setTimeout(settle, pauseMs)
     return () => clearTimeout(timer.current)
   })
-  return useComputed(() => {
-    settled.value
-    const known = indices.value
-    return untracked(() => checkText(editing, known))
-  })
+  return useComputed(() => checkText(settled.value, indices.value))
 }
 
 interface Props {
@@ -64,7 +53,7 @@ interface Props {
   onGoTo: (offset: number) => void
 }
 
-export const StatusLine = ({ id, checked: { fault, placement, layout, bytes }, caret, onGoTo }: Props) => (
+export const StatusLine = ({ id, checked: { fault, placement, bytes }, caret, onGoTo }: Props) => (
   <div class="status-line">
     <div id={id}>
       {fault === undefined ? (
@@ -79,7 +68,6 @@ export const StatusLine = ({ id, checked: { fault, placement, layout, bytes }, c
       )}
     </div>
     <div class="status-facts">
-      {layout !== '' && `${layout} · `}
       {bytes.toLocaleString('en')} of {dataBytesMax.toLocaleString('en')} bytes · line {caret.line}, column{' '}
       {caret.column}
     </div>

@@ -20,9 +20,9 @@ export const postgresFlags = {
 } satisfies EngineFlags
 
 export interface PostgresSettings {
-  /** The pool opens at most this many connections to the database. */
+  /** How many connections to the database the pool opens at most. */
   poolSize?: number
-  /** A statement may take this long. */
+  /** How long a statement may take. */
   statementMsMax?: number
   /**
    * The clock that sweeps use: the earlier of the database's and the caller's, unless tests move time. Tasks and runs use the

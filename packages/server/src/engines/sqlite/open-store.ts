@@ -14,8 +14,19 @@ import type { WriteChannel } from './write/write-channel.ts'
 
 export type Role = 'owner' | 'guest' | 'worker'
 
-/** The areas of an open store share this: the connection for reads, the channel for writes, and their state. */
+interface OpenStoreOptions {
+  db: Connection
+  channel: WriteChannel
+  role: Role
+  damage: Damage
+  log: Log
+}
+
+/** What the areas of an open store share: the connection for reads, the channel for writes, and their state. */
 export class OpenStore {
+  readonly db: Connection
+  readonly role: Role
+  readonly damage: Damage
   /** A guest has none: its command ends too soon to need one. */
   readonly watch: FileWatch | undefined
   readonly snapshot: Snapshot
@@ -23,13 +34,10 @@ export class OpenStore {
   readonly rowCheck: RowCheck
   readonly #channel: WriteChannel
 
-  constructor(
-    readonly db: Connection,
-    channel: WriteChannel,
-    readonly role: Role,
-    readonly damage: Damage,
-    log: Log,
-  ) {
+  constructor({ db, channel, role, damage, log }: OpenStoreOptions) {
+    this.db = db
+    this.role = role
+    this.damage = damage
     this.#channel = channel
     db.run('PRAGMA query_only = ON')
     this.snapshot = new Snapshot(db, role === 'owner')
@@ -49,40 +57,21 @@ export class OpenStore {
     return this.#channel
   }
 
-  /** Calls `work`. Damage that it meets is noted, and becomes the error for the caller. */
-  orExplain<T>(work: () => T): T {
-    try {
-      return work()
-    } catch (error) {
-      throw this.damage.explain(error)
-    }
-  }
-
-  /** Reads records or runs: `work` sees every write that was acknowledged before. */
-  read<T>(work: () => T): T {
-    try {
-      this.snapshot.refresh()
-      return work()
-    } catch (error) {
-      throw this.damage.explain(error)
-    }
-  }
-
-  /** Reads the registry: `work` sees every commit of any process before. */
-  readAnew<T>(work: () => T): T {
-    return this.orExplain(() => {
-      this.snapshot.renew()
-      return work()
-    })
-  }
-
-  /** All rows of one statement, read as `readAnew` does. */
   all<Row>(sql: string, ...values: (string | number | null)[]): Row[] {
-    return this.readAnew(() => this.db.all<Row>(sql, ...values))
+    try {
+      this.snapshot.renew()
+      return this.db.prepare<Row, (string | number | null)[]>(sql).all(...values)
+    } catch (error) {
+      throw this.damage.explain(error)
+    }
   }
 
   epoch(): number {
-    return this.orExplain(() => this.registry.epoch())
+    try {
+      return this.registry.epoch()
+    } catch (error) {
+      throw this.damage.explain(error)
+    }
   }
 
   fence(caller: Caller, table?: Table): Fence {

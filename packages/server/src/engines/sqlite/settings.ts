@@ -31,24 +31,24 @@ export interface ArchiveSettings {
   dir: string
   keepMs: number
   baseEveryMs: number
-  /** Nothing is removed from the archive for this long after a start, and after a jump of the clock. */
+  /** How long after a start, and after a jump of the clock, nothing is removed from the archive. */
   holdMs: number
-  /** Tests set it: see archive/clock-watch.ts. */
+  /** For tests: see archive/server-clock.ts. */
   clock: string | undefined
 }
 
 export interface SqliteSettings {
   archive?: ArchiveSettings
-  /** Reads go through SQLite's own page cache only: see docs/reference.md. */
+  /** Read through SQLite's own page cache only: see docs/operating.md. */
   noMmap?: boolean
-  /** Tests set it: see disk/fault-point.ts. */
+  /** For tests: see disk/fault-point.ts. */
   faults?: string
-  /** Tests set another `idleMs` of checkpoint-policy.ts. */
+  /** For tests: another `idleMs` of checkpoint-policy.ts. */
   idleMs?: number
 }
 
 const readArchive = ({ text, durationMs, testVariable }: SettingSource): ArchiveSettings | undefined => {
-  // Both are read in any case, so that a wrong value is refused.
+  // Read in any case, so that a wrong value is refused.
   const [keepMs, baseEveryMs] = [durationMs('archive-keep'), durationMs('archive-base')]
   const dir = text('archive')
   const holdMs = Number(testVariable('CUBBY_TEST_ARCHIVE_HOLD_MS') ?? clockJumpHoldMs)

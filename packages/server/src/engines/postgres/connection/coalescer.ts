@@ -2,17 +2,17 @@ import type { Holder } from '../../../core/shares.ts'
 import type { Session, StepResult } from './driver.ts'
 import type { Pool } from './pool.ts'
 
-/** Says which calls are sent together, and how. */
+/** Which calls are sent together, and how. */
 export interface CoalescerOptions<Call> {
-  /** A group has at most this many calls. */
+  /** Calls in one group, at most. */
   callsMax: number
   /** Only calls with the same value are sent together. */
   groupOf(holder: Holder): number
-  /** Says whether `next` can be added to these calls. */
+  /** Whether `next` can be added to these calls. */
   fits(calls: Call[], next: Call): boolean
-  /** Returns one result for each call. */
+  /** One result for each call. */
   send(session: Session, calls: Call[]): Promise<StepResult[]>
-  /** Returns the result of a call after `send` failed. `alone`: it was the only call of its group. */
+  /** The result of each call after `send` failed; `alone` if it was the only call. */
   recover(holder: Holder, call: Call, error: unknown, alone: boolean): Promise<StepResult>
 }
 
@@ -30,7 +30,7 @@ interface Waiting<Call> {
 export class Coalescer<Call> {
   readonly #pool: Pool
   readonly #options: CoalescerOptions<Call>
-  /** Each group has its calls in the order in which they came. */
+  /** By group, the longest waiting first. */
   readonly #waiting = new Map<number, Set<Waiting<Call>>>()
 
   constructor(pool: Pool, options: CoalescerOptions<Call>) {
@@ -48,13 +48,13 @@ export class Coalescer<Call> {
     this.#pool
       .run(holder, (session) => this.#sendWith(session, group, own))
       .catch((error: unknown) => {
-        // A call that still waits got no connection. Any other was sent, and its group has its result.
+        // Still waiting: no connection became free. Otherwise it was sent, and its group has its result.
         if (this.#take(group, own)) reject(error)
       })
     return promise
   }
 
-  /** Returns whether the call was still waiting. */
+  /** Whether it was still waiting. */
   #take(group: number, one: Waiting<Call>): boolean {
     const waiting = this.#waiting.get(group)
     if (!waiting?.delete(one)) return false
@@ -63,7 +63,7 @@ export class Coalescer<Call> {
   }
 
   async #sendWith(session: Session, group: number, first: Waiting<Call>): Promise<void> {
-    // If this call was sent together with another one, the connection is free for the next call.
+    // If another call has taken it along, the connection is free for the next one.
     if (!this.#take(group, first)) return
     const together = [first]
     const calls = [first.call]

@@ -10,12 +10,12 @@ interface TransferOptions {
   /** See `Dialect`. */
   putsFromArrays: boolean
   openLongSession(): Promise<Session>
-  /** This is called when the store has other secrets. */
+  /** The store has other secrets now. */
   onSecrets(): void
 }
 
 export class PostgresTransfer implements Transfer {
-  /** One statement loads a batch of the API's size. */
+  /** A batch of the API's size: one statement. */
   readonly importBatchRecords = batchOperationsMax
   readonly #options: TransferOptions
 
@@ -41,7 +41,7 @@ export class PostgresTransfer implements Transfer {
     return this.#highest('select max(seq) from cubby_run')
   }
 
-  /** No index has these ids in order, so this reads all rows, outside the pool and without a time limit. */
+  /** No index has these ids in order, so this reads all rows: outside the pool, without a time limit. */
   async #highest(sql: string): Promise<number> {
     const session = await this.#options.openLongSession()
     try {

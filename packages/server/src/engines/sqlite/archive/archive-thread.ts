@@ -3,29 +3,32 @@ import { StoreRefused } from '../../../core/store-refused.ts'
 import type { ArchiveState } from '../../../store/measures.ts'
 import { ArchiveDirectory } from './archive-directory.ts'
 import { Archiver, type ArchiverOptions } from './archiver.ts'
-import { threadClock } from './clock-watch.ts'
+import { threadClock } from './server-clock.ts'
 import type { Fingerprint } from './token.ts'
 
-// This thread runs the archiver. The files of the archive may be on a slow disk: nothing else waits for them.
+// Runs the archiver. Its files may be on a slow disk: nothing else waits for them.
 
 declare const self: Worker
 
 export type ArchiveThreadOptions = Omit<ArchiverOptions, 'held' | 'now' | 'log' | 'skipped'> & {
-  /** Tests set it: see threadClock. */
+  /** For tests: see threadClock. */
   clock: string | undefined
   skipped: SharedArrayBuffer
 }
 
+export interface EndOfStore {
+  /** `cubby.db` just before its last connection of this process was closed; undefined if the store could not be opened. */
+  closed?: Fingerprint
+}
+
+/** `hold`: take the directory, before the store is opened. */
 export type ToArchiveThread =
-  /** Take the directory, before the store is opened. */
   | { hold: string; dataDir: string }
   | { open: ArchiveThreadOptions }
   | { flush: number }
-  /** `closed`: `cubby.db` just before this process closed its last connection; undefined if the store could not be opened. */
-  | { close: true; closed?: Fingerprint }
-
+  | ({ close: true } & EndOfStore)
 export type FromArchiveThread =
-  /** The replies to `hold` and `open`. `refused`: the server must not start. */
+  /** The answers to `hold` and `open`; `refused`: the server must not start. */
   | { opened: true }
   | { refused: string }
   | { flushed: number }
@@ -42,7 +45,7 @@ let ticks: Timer | undefined
 const reply = (message: FromArchiveThread): void => self.postMessage(message)
 const report = (): void => reply({ state: archiver!.state })
 
-/** Copies a part of a base. The disks are then free for others for as long as the step took. */
+/** As long as a step took, the disks are free for others then. */
 const stepBase = (): void => {
   if (archiver === undefined) return
   const startedMs = performance.now()

@@ -37,7 +37,7 @@ export class WriteQueue {
     return this.#queued.size
   }
 
-  /** The bytes of all queued writes but those of maintenance. */
+  /** Without those of maintenance. */
   get bytes(): number {
     return this.#bytes.used
   }
@@ -79,7 +79,7 @@ export class WriteQueue {
   }
 }
 
-/** Returns the organization whose turn a command takes. */
+/** The organization whose turn a command takes. */
 const orgOf = ({ command }: QueuedWrite): number => {
   if ('fence' in command) return command.fence.orgId
   return 'orgId' in command ? command.orgId : maintenanceOrgId
