@@ -63,7 +63,12 @@ export const costGrowth = (work: (share: number) => () => unknown): number => {
   const eightTimes = () => {
     for (let i = 0; i < 8; i++) eighth()
   }
-  return bestMs(whole, 7) / bestMs(eightTimes, 7)
+  let growth = Number.POSITIVE_INFINITY
+  // A busy machine can slow all rounds of one side. What grows with the square does so every time.
+  for (let tries = 0; tries < 5 && growth >= costGrowthMax; tries++) {
+    growth = Math.min(growth, bestMs(whole, 7) / bestMs(eightTimes, 7))
+  }
+  return growth
 }
 
 /** Far from both. */
