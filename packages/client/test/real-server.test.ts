@@ -518,7 +518,13 @@ describe('tables', () => {
 describe('API keys', () => {
   test('create, list and revoke', async () => {
     const expiresAt = Date.now() + 3_600_000
-    const created = await cubby.keys.create({ kind: 'public', name: 'page', databases: ['app'], expiresAt })
+    const created = await cubby.keys.create({
+      kind: 'public',
+      name: 'page',
+      databases: ['app'],
+      expiresAt: new Date(expiresAt),
+    })
+    await expect(cubby.keys.create({ kind: 'public', expiresAt: new Date('soon') })).rejects.toThrow('expiresAt')
     const { key, ...description } = created
     expect(created).toMatchObject({ kind: 'public', name: 'page', databases: ['app'], expiresAt })
     expect(key).toMatch(/^svc_pub_[0-9A-Za-z]{38}$/)

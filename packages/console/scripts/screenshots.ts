@@ -15,7 +15,14 @@ const root = join(import.meta.dir, '../../..')
 const directory = process.argv[2] ?? join(root, 'docs/console')
 const isWhole = process.argv[2] !== undefined
 const names = process.argv.slice(3)
-const widths = { desk: [1440, 900], small: [1024, 768], tablet: [768, 1024], phone: [390, 844] } as const
+const widths = {
+  huge: [2560, 1200],
+  desk: [1440, 900],
+  small: [1024, 768],
+  tablet: [768, 1024],
+  phone: [390, 844],
+  tiny: [320, 640],
+} as const
 
 interface Shot {
   name: string
@@ -28,8 +35,37 @@ interface Shot {
 
 const text = (words: string) => (page: Page) => page.locator('main').getByText(words).first().waitFor()
 
+/** Somebody else writes the record that is open. */
+let changeElsewhere = async (): Promise<unknown> => undefined
+
 const shots: Shot[] = [
-  { name: 'databases', hash: '#/', prepare: text('send-mail'), kept: [['desk', 'light']] },
+  {
+    name: 'overview',
+    hash: '#/',
+    prepare: text('Newest writes'),
+    kept: [
+      ['desk', 'light'],
+      ['phone', 'dark'],
+    ],
+  },
+  {
+    name: 'jump',
+    hash: '#/',
+    prepare: async (page) => {
+      await text('Newest writes')(page)
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').fill('or')
+    },
+    kept: [['small', 'light']],
+  },
+  {
+    name: 'keys-of-the-keyboard',
+    hash: '#/',
+    prepare: async (page) => {
+      await text('Newest writes')(page)
+      await page.keyboard.press('?')
+    },
+  },
   { name: 'database', hash: '#/shop', prepare: text('can be restored for'), kept: [['desk', 'light']] },
   {
     name: 'table',
@@ -51,6 +87,19 @@ const shots: Shot[] = [
       ['phone', 'dark'],
     ],
   },
+  {
+    name: 'cell-menu',
+    hash: '#/shop/orders?index=i1&hash=%22open%22',
+    prepare: async (page) => {
+      await page.locator('.grid tbody [tabindex="0"]').focus()
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('ArrowRight')
+      await page.keyboard.press('Alt+ArrowDown')
+      await page.getByRole('menu').waitFor()
+    },
+    kept: [['desk', 'light']],
+  },
+  { name: 'folder', hash: '#/shop/_buckets/avatars?prefix=legal%2F', prepare: text('terms.txt') },
   { name: 'new-record', hash: '#/shop/orders/_new' },
   { name: 'about', hash: '#/shop/orders/_about', prepare: text('Queries that'), kept: [['small', 'light']] },
   { name: 'empty-table', hash: '#/shop/drafts' },
@@ -58,7 +107,7 @@ const shots: Shot[] = [
   { name: 'buckets', hash: '#/shop/_buckets' },
   { name: 'bucket', hash: '#/shop/_buckets/avatars', prepare: text('ada.png'), kept: [['desk', 'light']] },
   { name: 'file', hash: '#/shop/_buckets/avatars/f/ada.png', prepare: text('image/png') },
-  { name: 'tasks', hash: '#/shop/_tasks', prepare: text('send-mail') },
+  { name: 'tasks', hash: '#/shop/_tasks', prepare: text('send-mail'), kept: [['desk', 'light']] },
   { name: 'task', hash: '#/shop/_tasks/send-mail', prepare: text('succeeded'), kept: [['desk', 'dark']] },
   { name: 'keys', hash: '#/_keys', prepare: text('website'), kept: [['desk', 'light']] },
   {
@@ -70,8 +119,45 @@ const shots: Shot[] = [
     },
     kept: [['small', 'dark']],
   },
-  { name: 'import', hash: '#/_import' },
+  {
+    name: 'create-key',
+    hash: '#/_keys',
+    prepare: async (page) => {
+      await page.getByRole('button', { name: 'Create a key' }).click()
+      await page.getByLabel('only some').check()
+    },
+  },
+  {
+    name: 'import',
+    hash: '#/_import/shop/customers',
+    prepare: async (page) => {
+      const buffer = Buffer.from(customersCsv)
+      await page.getByLabel('File').setInputFiles({ name: 'customers.csv', mimeType: 'text/csv', buffer })
+      await page.getByLabel('Hash key').waitFor()
+    },
+    kept: [['desk', 'light']],
+  },
+  // The last one, because leaving it asks.
+  {
+    name: 'conflict',
+    hash: '#/shop/orders/r/ord_1898',
+    prepare: async (page) => {
+      const area = page.getByLabel('Data as JSON text')
+      await area.fill((await area.inputValue()).replace('"shipped"', '"paid"'))
+      await changeElsewhere()
+      await page.keyboard.press('Control+s')
+      await page.getByText('These members differ').waitFor()
+    },
+    kept: [['desk', 'light']],
+  },
 ]
+
+const customersCsv = `email,name,city,since,spent,zip
+ada@example.com,Ada Lovelace,London,2019,120.50,0815
+"li.wei@example.com","Li, Wei",Shanghai,2021,88,200000
+sam@example.com,"Sam ""the fox"" Green",Leeds,2024,,00721
+noor@example.com,Noor Ali,Lahore,2020,12.25,54000
+`
 
 const wantedShots = (): { shot: Shot; width: keyof typeof widths; scheme: 'light' | 'dark' }[] =>
   shots.flatMap((shot) => {
@@ -103,6 +189,8 @@ const openPage = async (
   await page.getByLabel('API key').fill(key)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.locator('.shell').waitFor()
+  // No row is under the pointer.
+  await page.mouse.move(0, 0)
   return page
 }
 
@@ -124,11 +212,20 @@ try {
     return response.json()
   }
   await fillShop(send, browser)
+  changeElsewhere = async () => {
+    const { data } = (await send('GET', '/v1/shop/orders/ord_1898')) as { data: object }
+    const changed = { ...data, total: 44.5, note: 'leave it at the door' }
+    const body = JSON.stringify({ hashKey: 'ord_1898', data: changed })
+    // JSON.parse has rounded it.
+    return send('PUT', '/v1/shop/orders', body.replace(/("externalId":)\d+/, '$112345678901234567812'))
+  }
   const pages = new Map<string, Page>()
   for (const { shot, width, scheme } of wantedShots()) {
     const place = `${width}-${scheme}`
     const page = pages.get(place) ?? (await openPage(browser, server.url, secretKey, width, scheme))
     pages.set(place, page)
+    // A dialog of the shot before it.
+    await page.keyboard.press('Escape')
     await page.goto(`${server.url}/console${shot.hash}`)
     try {
       await shot.prepare?.(page)

@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { orderData, people } from '../src/screens/sample/shop.ts'
+import { compactJson } from '../src/text/format.ts'
 
 // Data that looks like that of a real shop.
 
@@ -15,7 +16,8 @@ const orderCount = 900
 
 const order = (index: number, nowMs: number): string => {
   const ttl = index % 13 === 0 ? `,"ttl":${Math.floor(nowMs / 1000) + 30 * 86_400}` : ''
-  const data = orderData(index, nowMs - index * 0.7 * hourMs)
+  // On one line, as clients write.
+  const data = compactJson(orderData(index, nowMs - index * 0.7 * hourMs))
   return `{"op":"put","hashKey":"ord_${1000 + orderCount - index}","data":${data}${ttl}}`
 }
 
@@ -39,7 +41,8 @@ const putAvatars = async (send: Send, browser: Browser): Promise<void> => {
   }
   await page.close()
   const invoice = `Invoice 2026-1184\n${'line\n'.repeat(400)}`
-  await send('PUT', '/v1/shop/_buckets/avatars/terms.txt', invoice, { 'content-type': 'text/plain' })
+  for (const name of ['legal/terms.txt', 'legal/2025/terms.txt', 'exports/people.txt'])
+    await send('PUT', `/v1/shop/_buckets/avatars/${name}`, invoice, { 'content-type': 'text/plain' })
 }
 
 const addRuns = async (send: Send): Promise<void> => {
@@ -49,6 +52,9 @@ const addRuns = async (send: Send): Promise<void> => {
     const payload = `{"to":"${people[run % people.length]}@example.com","order":"ord_${1860 + run}"}`
     await send('POST', '/v1/shop/_tasks/send-mail/run', `{"payload":${payload}}`)
   }
+  // Nothing answers there: its pushes fail, and its runs wait for the next attempt.
+  await send('PUT', '/v1/shop/_tasks/notify-warehouse', '{"url":"https://warehouse.invalid/hook","backoffSeconds":600}')
+  for (let run = 0; run < 3; run++) await send('POST', '/v1/shop/_tasks/notify-warehouse/run', '{}')
   const { runs } = (await send('POST', '/v1/shop/_tasks/send-mail/claim', '{"limit":34,"leaseSeconds":600}')) as {
     runs: { id: string; lease: string }[]
   }

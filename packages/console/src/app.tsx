@@ -1,35 +1,42 @@
 import { useEffect } from 'preact/hooks'
 import { leave, navigate, route, stay, wantedHash } from './router.ts'
-import { AboutScreen } from './screens/about.tsx'
-import { DatabaseScreen } from './screens/database.tsx'
-import { HomeScreen } from './screens/home.tsx'
-import { KeysScreen } from './screens/keys.tsx'
-import { PadScreen } from './screens/pad.tsx'
+import { loadLater } from './screens/load-later.ts'
 import { RecordScreen } from './screens/record/record.tsx'
 import { SignIn, SignInNotice } from './screens/sign-in.tsx'
 import { TableScreen } from './screens/table/table.tsx'
 import { forgetCatalogue, loadCatalogue } from './state/catalogue.ts'
+import { closeOverlay, createdTables, overlay } from './state/overlay.ts'
+import { rememberTable } from './state/recent-tables.ts'
 import { dropLink, replaceSession, session, waitingLink } from './state/session.ts'
-import { LiveRegions } from './ui/announce.tsx'
 import { Confirm } from './ui/form.tsx'
 import { later } from './ui/later.tsx'
 import { LiveKeys } from './ui/live-keys.tsx'
+import { LiveRegions } from './ui/live-regions.tsx'
 import { Rail } from './ui/rail.tsx'
 import { Empty, Screen } from './ui/screen.tsx'
 import { startShortcuts } from './ui/shortcuts.ts'
 import { Toasts } from './ui/toasts.tsx'
 
-const loadMore = () => import('./screens/later-screens.ts')
-const BucketScreen = later(async () => (await loadMore()).BucketScreen)
-const BucketsScreen = later(async () => (await loadMore()).BucketsScreen)
-const FileScreen = later(async () => (await loadMore()).FileScreen)
-const ImportScreen = later(async () => (await loadMore()).ImportScreen)
-const RunScreen = later(async () => (await loadMore()).RunScreen)
-const TaskScreen = later(async () => (await loadMore()).TaskScreen)
-const TasksScreen = later(async () => (await loadMore()).TasksScreen)
+const AboutScreen = later(async () => (await loadLater()).AboutScreen)
+const BucketScreen = later(async () => (await loadLater()).BucketScreen)
+const BucketsScreen = later(async () => (await loadLater()).BucketsScreen)
+const DatabaseScreen = later(async () => (await loadLater()).DatabaseScreen)
+const FileScreen = later(async () => (await loadLater()).FileScreen)
+const HomeScreen = later(async () => (await loadLater()).HomeScreen)
+const ImportScreen = later(async () => (await loadLater()).ImportScreen)
+const KeysScreen = later(async () => (await loadLater()).KeysScreen)
+const PadScreen = later(async () => (await loadLater()).PadScreen)
+const RunScreen = later(async () => (await loadLater()).RunScreen)
+const TaskScreen = later(async () => (await loadLater()).TaskScreen)
+const TasksScreen = later(async () => (await loadLater()).TasksScreen)
+const Overlays = later(
+  async () => (await loadLater()).Overlays,
+  (failure) => failure !== undefined && <div class="toasts">{failure}</div>,
+)
 
 const CurrentScreen = () => {
   const at = route.value
+  const created = createdTables.value
   switch (at.screen) {
     case 'home':
       return <HomeScreen />
@@ -37,20 +44,20 @@ const CurrentScreen = () => {
       return <DatabaseScreen key={at.db} db={at.db} />
     // One component for both, so that a record can open beside the grid without a new query.
     case 'table':
-      return <TableScreen key={`${at.db}/${at.table}`} db={at.db} table={at.table} />
+      return <TableScreen key={`${at.db}/${at.table} ${created}`} db={at.db} table={at.table} />
     case 'record':
       return (
         <TableScreen
-          key={`${at.db}/${at.table}`}
+          key={`${at.db}/${at.table} ${created}`}
           db={at.db}
           table={at.table}
           record={{ hashKey: at.hashKey, rangeKey: at.rangeKey }}
         />
       )
     case 'newRecord':
-      return <RecordScreen key="new" db={at.db} table={at.table} />
+      return <RecordScreen key={`new ${created}`} db={at.db} table={at.table} />
     case 'about':
-      return <AboutScreen key={`${at.db}/${at.table}`} db={at.db} table={at.table} />
+      return <AboutScreen key={`${at.db}/${at.table} ${created}`} db={at.db} table={at.table} />
     case 'buckets':
       return <BucketsScreen key={at.db} db={at.db} />
     case 'bucket':
@@ -60,7 +67,7 @@ const CurrentScreen = () => {
     case 'tasks':
       return <TasksScreen key={at.db} db={at.db} />
     case 'task':
-      return <TaskScreen key={`${at.db}/${at.task}`} db={at.db} task={at.task} />
+      return <TaskScreen key={`${at.db}/${at.task}`} db={at.db} task={at.task} status={at.status} />
     case 'run':
       return <RunScreen key={`${at.db}/${at.task}/${at.run}`} db={at.db} task={at.task} run={at.run} />
     case 'keys':
@@ -68,13 +75,13 @@ const CurrentScreen = () => {
     case 'pad':
       return <PadScreen />
     case 'import':
-      return <ImportScreen />
+      return <ImportScreen key={`${at.db}/${at.table}`} db={at.db} table={at.table} />
     case 'unknown':
       return (
         <Screen title="No such page">
           <Empty text={<>This address of the console has no page.</>}>
             <a class="button filled" href="#/">
-              All databases
+              Overview
             </a>
           </Empty>
         </Screen>
@@ -98,6 +105,10 @@ const SignedIn = ({ keyId }: { keyId: string }) => {
     return forgetCatalogue
   }, [keyId])
   useFocusOnRoute()
+  useEffect(() => {
+    closeOverlay()
+    rememberTable(route.value)
+  }, [route.value])
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={skipToMain}>
@@ -116,6 +127,7 @@ const SignedIn = ({ keyId }: { keyId: string }) => {
           </p>
         </Confirm>
       )}
+      {overlay.value !== undefined && <Overlays of={overlay.value} onClose={closeOverlay} />}
       {waitingLink.value !== undefined && <ReplaceSession link={waitingLink.value} />}
     </div>
   )

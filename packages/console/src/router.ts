@@ -1,23 +1,27 @@
 import { signal } from '@preact/signals'
+import type { RunStatus } from './api/types.ts'
 
-// Hash routes. Each part is percent-encoded; a part with a leading `_` is never the name of a database or table.
+// Hash routes. Each part is percent-encoded; a part with a leading `_` is never the name of a database or table. Behind a `?`
+// stands what the screen shows: the query of a table, the folder of a bucket.
 
 export type Route =
   | { screen: 'home' }
   | { screen: 'database'; db: string }
-  | { screen: 'table'; db: string; table: string }
-  | { screen: 'record'; db: string; table: string; hashKey: string; rangeKey?: string }
+  | { screen: 'table'; db: string; table: string; query?: string }
+  | { screen: 'record'; db: string; table: string; hashKey: string; rangeKey?: string; query?: string }
   | { screen: 'newRecord'; db: string; table: string }
   | { screen: 'about'; db: string; table: string }
   | { screen: 'buckets'; db: string }
-  | { screen: 'bucket'; db: string; bucket: string }
+  | { screen: 'bucket'; db: string; bucket: string; query?: string }
   | { screen: 'file'; db: string; bucket: string; name: string }
   | { screen: 'tasks'; db: string }
-  | { screen: 'task'; db: string; task: string }
+  /** With `status`, only those of its runs. */
+  | { screen: 'task'; db: string; task: string; status?: RunStatus }
   | { screen: 'run'; db: string; task: string; run: string }
   | { screen: 'keys' }
   | { screen: 'pad' }
-  | { screen: 'import' }
+  /** With the table that it is filled in with. */
+  | { screen: 'import'; db?: string; table?: string }
   | { screen: 'unknown'; hash: string }
 
 const partsOf = (route: Route): string[] => {
@@ -43,19 +47,26 @@ const partsOf = (route: Route): string[] => {
     case 'tasks':
       return [route.db, '_tasks']
     case 'task':
-      return [route.db, '_tasks', route.task]
+      return [route.db, '_tasks', route.task, ...(route.status === undefined ? [] : [route.status])]
     case 'run':
       return [route.db, '_tasks', route.task, 'r', route.run]
     case 'keys':
     case 'pad':
-    case 'import':
       return [`_${route.screen}`]
+    case 'import':
+      return [
+        '_import',
+        ...(route.db === undefined ? [] : [route.db, ...(route.table === undefined ? [] : [route.table])]),
+      ]
     case 'unknown':
       return []
   }
 }
 
-export const hrefOf = (route: Route): string => `#/${partsOf(route).map(encodeURIComponent).join('/')}`
+export const hrefOf = (route: Route): string => {
+  const query = 'query' in route && route.query ? `?${route.query}` : ''
+  return `#/${partsOf(route).map(encodeURIComponent).join('/')}${query}`
+}
 
 const decodedParts = (hash: string): string[] | undefined => {
   try {
@@ -66,7 +77,10 @@ const decodedParts = (hash: string): string[] | undefined => {
   }
 }
 
-const pages = new Set(['keys', 'pad', 'import'])
+/** Of runs, in the order in which the screens show them. */
+export const statuses = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const satisfies RunStatus[]
+
+const pages = new Set(['keys', 'pad'])
 
 const routeOfParts = (parts: string[]): Route | undefined => {
   const [db, second, third, fourth, fifth] = parts
@@ -76,7 +90,8 @@ const routeOfParts = (parts: string[]): Route | undefined => {
   if (parts.some((part) => part === '' || part === '.' || part === '..')) return undefined
   if (db.startsWith('_')) {
     const page = db.slice(1)
-    return count === 1 && pages.has(page) ? { screen: page as 'keys' | 'pad' | 'import' } : undefined
+    if (page === 'import' && count <= 3) return { screen: 'import', db: second, table: third }
+    return count === 1 && pages.has(page) ? { screen: page as 'keys' | 'pad' } : undefined
   }
   if (second === undefined) return { screen: 'database', db }
   if (second === '_buckets') {
@@ -87,6 +102,8 @@ const routeOfParts = (parts: string[]): Route | undefined => {
   if (second === '_tasks') {
     if (third === undefined) return { screen: 'tasks', db }
     if (count === 3) return { screen: 'task', db, task: third }
+    const status = statuses.find((each) => each === fourth)
+    if (count === 4 && status) return { screen: 'task', db, task: third, status }
     return fourth === 'r' && count === 5 ? { screen: 'run', db, task: third, run: fifth! } : undefined
   }
   if (second.startsWith('_')) return undefined
@@ -97,10 +114,34 @@ const routeOfParts = (parts: string[]): Route | undefined => {
   return { screen: 'record', db, table: second, hashKey: fourth, rangeKey: fifth }
 }
 
+/** `query` is the text behind the `?`, as it is. */
+const withQuery = (route: Route | undefined, query: string): Route | undefined =>
+  route?.screen === 'table' || route?.screen === 'record' || route?.screen === 'bucket'
+    ? { ...route, query }
+    : undefined
+
 export const routeOf = (hash: string): Route => {
-  const parts = decodedParts(hash)
-  return (parts && routeOfParts(parts)) ?? { screen: 'unknown', hash }
+  const at = hash.indexOf('?')
+  const parts = decodedParts(at === -1 ? hash : hash.slice(0, at))
+  const route = parts && routeOfParts(parts)
+  return (at === -1 ? route : withQuery(route, hash.slice(at + 1))) ?? { screen: 'unknown', hash }
 }
+
+/** The names and values of a query, in their order; undefined if it is not made of `name=value`. */
+export const readQuery = (query: string): [name: string, value: string][] | undefined => {
+  try {
+    return query.split('&').map((part) => {
+      const at = part.indexOf('=')
+      if (at === -1) throw new URIError(part)
+      return [decodeURIComponent(part.slice(0, at)), decodeURIComponent(part.slice(at + 1))]
+    })
+  } catch {
+    return undefined
+  }
+}
+
+export const writeQuery = (pairs: readonly (readonly [string, string])[]): string =>
+  pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
 
 /** Read when the router starts, not before: the fragment may be a sign-in link at first. */
 export const route = signal<Route>({ screen: 'home' })

@@ -240,7 +240,7 @@ describeConsole('between screens and sessions', (it) => {
       late.push(isSent)
       return isSent
     })
-    await page.getByRole('link', { name: 'All databases' }).click()
+    await page.getByRole('link', { name: 'Overview' }).click()
     await until(() => late.length, 1)
     await signOut(page)
     await signIn(page, other.secretKey)

@@ -14,6 +14,7 @@ const rules = [
   'limits.ts',
   'names.ts',
   'records/expiry.ts',
+  'text/csv-records.ts',
   'text/iso-date-time.ts',
   'text/json-scan.ts',
   'text/printable.ts',

@@ -162,15 +162,55 @@ describe.skipIf(executablePath === undefined)('the console in Firefox', () => {
     await until(() => page.read("document.querySelector('.grid tbody a')?.textContent"), 'o-1')
     await page.read("document.querySelector('.grid tbody a').click()")
     const editor = "document.querySelector('textarea')"
-    await until(() => page.read(`${editor}?.value`), data)
+    const lines = ['{', '  "status": "open",', '  "n": 12345678901234567890,', '  "x": 1.0', '}']
+    await until(() => page.read(`${editor}?.value`), lines.join('\n'))
     await page.read(`${editor}.focus(), ${editor}.setSelectionRange(1, 1)`)
     await page.press('"z": 100000000000000000001.50,')
     await page.press('s', [control])
-    const changed = `{"z": 100000000000000000001.50,${data.slice(1)}`
+    // Stored in the layout that the record has: one line, with a space after each comma.
+    const changed = `{"z": 100000000000000000001.50, ${data.slice(1)}`
     await until(async () => (await request('GET', '/v1/app/orders/o-1')).includes(`"data":${changed}`), true)
     await until(() => page.read("document.body.textContent.includes('Saved, version')"), 'true')
     expect(page.complaints).toEqual([])
   })
+
+  test('Ctrl+K jumps to a task, whose failed runs are retried together; CSV is read and imported', async () => {
+    const task = '/v1/app/_tasks/mail'
+    await request('PUT', task, '{}')
+    await request('POST', `${task}/run`, '{}')
+    const [run] = JSON.parse(await request('POST', `${task}/claim`, '{}')).runs
+    const failed = JSON.stringify({ lease: run.lease, error: { message: 'no' }, retry: false })
+    await request('POST', `${task}/runs/${run.id}/finish`, failed)
+    const hasText = (text: string) => page.read(`document.body.textContent.includes(${JSON.stringify(text)})`)
+    const click = (label: string) =>
+      page.read(`[...document.querySelectorAll('button')].find((each) => each.textContent === '${label}').click()`)
+    await page.read("location.hash = '#/'")
+    await until(() => hasText('1 failed'), 'true')
+    await page.press('k', [control])
+    await until(() => page.read("document.activeElement.getAttribute('role')"), 'combobox')
+    await page.press('mail')
+    await until(() => page.read("document.querySelector('[role=option]').textContent"), 'app / mail task')
+    await page.press(enter)
+    await until(() => hasText('Retry 1 failed'), 'true')
+    await click('Retry 1 failed')
+    await until(() => hasText('1 of 1 queued again'), 'true')
+
+    await page.read("location.hash = '#/_import/app/orders'")
+    const input = "document.querySelector('input[type=file]')"
+    await until(() => page.read(`${input} !== null`), 'true')
+    await page.read(`(() => {
+      const files = new DataTransfer()
+      files.items.add(new File(['id,n\\r\\ncsv-1,"a\\nb"\\r\\n'], 'x.csv'))
+      ${input}.files = files.files
+      ${input}.dispatchEvent(new Event('change', { bubbles: true }))
+    })()`)
+    await until(() => page.read("document.querySelector('.csv-preview tbody tr')?.textContent"), '"csv-1""a\\nb"')
+    await click('Import')
+    await until(() => hasText('Imported: x.csv'), 'true')
+    expect(await request('GET', '/v1/app/orders/csv-1')).toContain('"data":{"id":"csv-1","n":"a\\nb"}')
+    expect(page.complaints).toEqual([])
+  })
+
   /** Goes to an address by a script of the page, until a document is shown or a file is saved. */
   const follow = async (url: string): Promise<typeof page.opened> => {
     const { shown, saved } = page.opened

@@ -5,10 +5,10 @@ import { describeConsole } from './console.ts'
 
 setDefaultTimeout(120_000)
 
-describeConsole('importing NDJSON', (it) => {
+describeConsole('importing', (it) => {
   const choose = async (page: Page, content: string | Buffer, name = 'records.ndjson'): Promise<void> => {
     await page
-      .getByLabel('File')
+      .getByLabel('File', { exact: true })
       .setInputFiles({ name, mimeType: 'application/x-ndjson', buffer: Buffer.from(content) })
     await page.getByRole('button', { name: 'Import', exact: true }).click()
   }
@@ -40,7 +40,7 @@ describeConsole('importing NDJSON', (it) => {
     const page = await it.open('#/_import')
     await page.getByText('Existing records are overwritten.').waitFor()
     await choose(page, lines.join('\n'))
-    await ended(page)
+    await ended(page, 'Imported in part')
     expect(await facts(page)).toContain('4 imported')
     expect(await facts(page)).toContain('12 read, 5 refused, 1 expired and skipped')
     expect(await badLines(page)).toEqual([
@@ -125,6 +125,55 @@ describeConsole('importing NDJSON', (it) => {
     expect(await it.findings(page)).toEqual([])
     const width = await page.evaluate(() => document.querySelector('main')!.scrollWidth)
     expect(width).toBeLessThanOrEqual(320)
+  })
+
+  test('a file of which no line was taken is not called imported', async () => {
+    const page = await it.open('#/_import')
+    await choose(page, 'not JSON\nneither\n')
+    await ended(page, 'Nothing imported')
+    await page.getByRole('status').getByText('Nothing imported: 0 records, 2 lines').waitFor({ state: 'attached' })
+    await choose(page, '')
+    await ended(page, 'Nothing imported')
+  })
+
+  test('CSV: opened from a table it goes into that table; keys, numbers and the first rows are shown before', async () => {
+    await it.request('POST', '/v1/app/people2', { indices: { i1: { hashField: 'city' } } })
+    const page = await it.open('#/app/people2')
+    await page.locator('header').getByRole('link', { name: 'Import' }).click()
+    await page.getByRole('heading', { name: 'Import', level: 1 }).waitFor()
+    const content = `email,city,n,zip\r\nada@x.com,"Lon""don, SE",12345678901234567890,0815\r\nli@x.com,,x,1\r\n${Array.from({ length: 30 }, (_, i) => `k${i},c,${i},0${i}`).join('\r\n')}`
+    await page
+      .getByLabel('File', { exact: true })
+      .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(content) })
+    await page.getByLabel('Hash key').waitFor()
+    expect(await page.getByLabel('Database', { exact: true }).inputValue()).toBe('app')
+    expect(await page.getByLabel('Table', { exact: true }).inputValue()).toBe('people2')
+    expect(await page.getByLabel('Hash key').inputValue()).toBe('email')
+    const preview = page.getByRole('region', { name: 'The first 20 rows' })
+    expect(await preview.locator('tbody tr').count()).toBe(20)
+    expect(await preview.innerText()).toContain('"Lon\\"don, SE"')
+    // Not a number in one of the rows: it is text until the reader says otherwise.
+    expect(await page.getByLabel('n', { exact: true }).isChecked()).toBe(false)
+    await page.getByLabel('n', { exact: true }).check()
+    await preview.getByText('x is no number').waitFor()
+    expect(await it.findings(page)).toEqual([])
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await ended(page, 'Imported in part')
+    expect(await facts(page)).toContain('31 imported')
+    expect(await badLines(page)).toEqual([expect.stringMatching(/^3 n is "x"; a column of numbers/)])
+    expect(await it.request('GET', '/v1/app/people2/ada@x.com')).toContain(
+      '"data":{"email":"ada@x.com","city":"Lon\\"don, SE","n":12345678901234567890,"zip":"0815"}',
+    )
+    await page.setViewportSize({ width: 320, height: 640 })
+    expect(await page.evaluate(() => document.querySelector('main')!.scrollWidth)).toBeLessThanOrEqual(320)
+  })
+
+  test('CSV: a file that is not CSV is said before the import, and ends it', async () => {
+    const page = await it.open('#/_import/app/people2')
+    const buffer = Buffer.from('a,a\n1,2\n')
+    await page.getByLabel('File', { exact: true }).setInputFiles({ name: 'twice.csv', mimeType: 'text/csv', buffer })
+    await page.getByText('columns 1 and 2 are both called').first().waitFor()
+    expect(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled()).toBe(true)
   })
 
   test('a public key gets no form', async () => {

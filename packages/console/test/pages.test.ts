@@ -10,7 +10,7 @@ const writeWords = /\bcreate\b|delete|remove|revoke|restore|new record|import|sa
 
 /** With their headings. */
 const screens = [
-  ['#/', 'Databases'],
+  ['#/', 'Overview'],
   ['#/shop', 'shop'],
   ['#/shop/orders/_about', 'About'],
   ['#/_keys', 'Keys'],
@@ -26,27 +26,31 @@ const controlsOf = async (page: Page): Promise<string[]> =>
     )
 
 describeConsole('the pages of the console', (it) => {
-  test('an empty store shows three ways on, and the sample data is loaded and removed by one click each', async () => {
+  test('an empty store shows the first steps, and the sample data is loaded and removed by one click each', async () => {
     const page = await it.open()
-    await page.getByRole('heading', { name: 'Connect from code' }).waitFor()
-    expect(await page.locator('.step h2').allInnerTexts()).toEqual([
-      'Create a table',
-      'Load sample data',
-      'Connect from code',
-    ])
+    await page.getByRole('heading', { name: 'First steps' }).waitFor()
+    expect(await page.locator('.checklist li .tag').allInnerTexts()).toEqual(['to do', 'to do', 'to do', 'to do'])
     await page.getByRole('button', { name: 'Load sample data' }).click()
     await page.getByRole('heading', { name: 'orders' }).waitFor()
     const stored = await it.request('POST', '/v1/cubby-sample/orders/query', { index: 't', select: 'count' })
     expect(JSON.parse(stored).count).toBe(100)
+    await page.getByRole('link', { name: 'Overview' }).click()
+    // What was done is done, and what was written last is shown.
+    await page.locator('.checklist').waitFor()
+    expect(await page.locator('.checklist li .tag').allInnerTexts()).toEqual(['done', 'done', 'to do', 'to do'])
+    await page.locator('.newest').getByRole('link', { name: 'ord_1100' }).waitFor()
+    await page.locator('.checklist').getByRole('link', { name: 'Keys' }).waitFor()
     await page.getByRole('link', { name: 'cubby-sample' }).first().click()
     await page.getByRole('button', { name: 'Remove the sample data' }).click()
-    await page.getByRole('heading', { name: 'Load sample data' }).waitFor()
+    await page.getByRole('button', { name: 'Load sample data' }).waitFor()
+    // Nothing else is in the organization, and yet what was deleted is found.
+    await page.getByRole('button', { name: 'Restore cubby-sample / orders' }).waitFor()
     expect(JSON.parse(await it.request('GET', '/v1/cubby-sample')).tables).toEqual([])
   })
 
   test('the examples of "Connect from code" work when they are pasted', async () => {
     const page = await it.open()
-    await page.getByRole('button', { name: 'Connect from code' }).click()
+    await page.getByRole('banner').getByRole('button', { name: 'Connect from code' }).click()
     await page.locator('dialog pre').nth(1).waitFor()
     const [curl, typescript] = await page.locator('dialog pre').allInnerTexts()
     const env = { ...process.env, CUBBY_KEY: it.organization.secretKey }
@@ -62,6 +66,7 @@ describeConsole('the pages of the console', (it) => {
   test('a table is created with its indices, described, deleted by its name, and restored', async () => {
     const page = await it.open()
     await page.getByRole('button', { name: 'Create a table' }).first().click()
+    await until(() => page.evaluate(() => document.activeElement?.closest('.field')?.textContent), 'Database')
     await page.getByRole('textbox', { name: 'Database' }).fill('Shop')
     await page.getByRole('textbox', { name: 'Table' }).fill('orders')
     await page.getByRole('button', { name: 'Create', exact: true }).click()
@@ -89,7 +94,7 @@ describeConsole('the pages of the console', (it) => {
     await page.locator('dialog input').fill('orders')
     await confirm.click()
     await page.getByRole('heading', { name: 'Deleted tables' }).waitFor()
-    expect(await page.locator('main').innerText()).toContain('6 days')
+    expect(await page.locator('main').innerText()).toContain('7 days')
     await page.getByRole('button', { name: 'Undo', exact: true }).click()
     await page.getByRole('heading', { name: 'orders' }).waitFor()
     expect(JSON.parse(await it.request('GET', '/v1/shop/orders')).status).toBe('active')
@@ -105,7 +110,11 @@ describeConsole('the pages of the console', (it) => {
     await page.getByRole('button', { name: 'Create a key' }).click()
     await page.getByLabel('secret').check()
     await page.getByLabel('Name').fill('<b>robot</b>')
-    await page.getByRole('textbox', { name: 'Databases' }).fill('shop, app')
+    await page.getByLabel('only some').check()
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByText('Choose a database, or all of them.').first().waitFor()
+    await page.getByLabel('shop', { exact: true }).check()
+    await page.getByLabel('Databases that do not exist yet').fill('later, shop')
     await page.getByLabel('Expires').selectOption('In a day')
     await page.getByRole('button', { name: 'Create', exact: true }).click()
     const key = await page.locator('dialog code').innerText()
@@ -113,7 +122,7 @@ describeConsole('the pages of the console', (it) => {
     await page.getByRole('button', { name: 'Done' }).click()
     expect(await page.content()).not.toContain(key)
     const row = page.getByRole('row').filter({ hasText: '<b>robot</b>' })
-    expect(await row.innerText()).toContain('shop, app')
+    expect(await row.innerText()).toContain('shop, later')
     await row.getByRole('button', { name: 'Revoke' }).click()
     await page.getByRole('button', { name: 'Revoke the key' }).click()
     await row.getByText('revoked').waitFor()
@@ -148,10 +157,13 @@ describeConsole('the pages of the console', (it) => {
       await page.waitForTimeout(300)
       expect((await controlsOf(page)).filter((words) => writeWords.test(words))).toEqual([])
     }
+    await goToScreen(page, '#/', 'Overview')
+    await page.getByText('A public key of').waitFor()
     const limited = await it.request('POST', '/api/keys', { kind: 'secret', databases: ['other'] })
     const second = await it.open('#/', {}, JSON.parse(limited).key)
     await second.getByRole('row').getByRole('link', { name: 'things' }).waitFor()
     expect(await second.content()).not.toContain('shop')
+    await second.getByText('it reads and writes only other').waitFor()
   })
 
   test('by keyboard alone: filter, a table, back, and the request pad', async () => {
@@ -165,7 +177,138 @@ describeConsole('the pages of the console', (it) => {
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'other' }).waitFor()
     await page.goBack()
-    await page.getByRole('heading', { name: 'Databases' }).waitFor()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  })
+
+  test('Ctrl+K jumps to tables, tasks and pages by a part of the name, and ? shows the keys', async () => {
+    await it.request('PUT', '/v1/other/_tasks/sweep-up', {})
+    for (const keys of ['Control+k', 'Meta+k']) {
+      const page = await it.open('#/_pad')
+      const jump = page.getByRole('dialog', { name: 'Jump to' })
+      await page.locator('.rail').getByRole('link', { name: 'sweep-up' }).waitFor()
+      await page.keyboard.press(keys)
+      await until(() => page.evaluate(() => document.activeElement?.getAttribute('role')), 'combobox')
+      await page.keyboard.type('oth sweep')
+      await until(() => jump.getByRole('option').allInnerTexts(), ['other / sweep-up\ntask'])
+      expect(await it.findings(page)).toEqual([])
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'sweep-up', level: 1 }).waitFor()
+      expect(await jump.count()).toBe(0)
+      await page.keyboard.press(keys)
+      await jump.getByRole('option').first().waitFor()
+      await page.keyboard.press('ArrowDown')
+      const second = await jump.getByRole('option').nth(1).innerText()
+      expect(await jump.locator('[aria-selected=true]').innerText()).toBe(second)
+      await page.keyboard.type('no such thing')
+      await jump.getByText('Nothing has this in its name').waitFor()
+      await page.keyboard.press('Escape')
+      await jump.waitFor({ state: 'detached' })
+      await page.locator('main').focus()
+      await page.keyboard.press('?')
+      await page.getByRole('dialog', { name: 'Keys of the keyboard' }).getByText('saves the record').waitFor()
+      // Going back leaves nothing over the screen that is shown then.
+      await page.goBack()
+      await page.locator('dialog').waitFor({ state: 'detached' })
+      // A question mark in a field is text.
+      await page.getByLabel('Path').fill('')
+      await page.getByLabel('Path').press('?')
+      expect([await page.getByLabel('Path').inputValue(), await page.locator('dialog').count()]).toEqual(['?', 0])
+    }
+  })
+
+  test('in the rail a database opens and closes, which is remembered; where the reader is stays listed', async () => {
+    const page = await it.open('#/shop/orders')
+    const rail = page.getByRole('navigation', { name: 'Databases' })
+    const fold = rail.getByRole('button', { name: 'What is in other' })
+    await rail.getByRole('link', { name: 'things' }).waitFor()
+    expect(await fold.getAttribute('aria-expanded')).toBe('true')
+    await fold.press('Enter')
+    await rail.getByRole('link', { name: 'things' }).waitFor({ state: 'detached' })
+    await page.reload()
+    await it.signIn(page)
+    await rail.getByRole('link', { name: 'orders' }).waitFor()
+    expect(await fold.getAttribute('aria-expanded')).toBe('false')
+    await page.goto(`${it.server.url}/console#/other/things`)
+    await rail.getByRole('link', { name: 'things' }).waitFor()
+    expect(await rail.getByRole('link', { name: 'sweep-up' }).count()).toBe(0)
+    await fold.click()
+    await rail.getByRole('link', { name: 'sweep-up' }).waitFor()
+    expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain('svc_')
+  })
+
+  test('a database has tabs for its tables, buckets and tasks with their numbers', async () => {
+    await it.request('POST', '/v1/other/_buckets/pictures')
+    const page = await it.open('#/other')
+    const tabs = page.getByRole('navigation', { name: 'In other' })
+    await tabs.getByText('Tables 1').waitFor()
+    for (const [tab, heading] of [
+      ['Buckets 1', 'Buckets'],
+      ['Tasks 1', 'Tasks'],
+      ['Tables 1', 'other'],
+    ] as const) {
+      await tabs.getByRole('link', { name: tab }).click()
+      await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+      expect(await tabs.locator('[aria-current=page]').textContent()).toBe(tab)
+    }
+  })
+
+  test('a table that is missing is created by its button, and shown', async () => {
+    const page = await it.open('#/shop/forgotten')
+    await page.getByRole('button', { name: 'Create the table forgotten' }).click()
+    expect(await page.getByRole('textbox', { name: 'Table' }).inputValue()).toBe('forgotten')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByRole('link', { name: 'New record' }).first().waitFor()
+    expect(JSON.parse(await it.request('GET', '/v1/shop/forgotten')).status).toBe('active')
+    await it.request('DELETE', '/v1/shop/forgotten')
+  })
+
+  test('the first page: failed runs, the newest writes of the tables used last, and what can be restored', async () => {
+    await it.request('PUT', '/v1/front/_tasks/mail', '{}')
+    await it.request('POST', '/v1/front/_tasks/mail/run', '{}')
+    await it.request('POST', '/v1/front/_tasks/mail/run', '{}')
+    const { runs } = JSON.parse(await it.request('POST', '/v1/front/_tasks/mail/claim', '{}'))
+    const finish = { lease: runs[0].lease, error: { message: 'no' }, retry: false }
+    await it.request('POST', `/v1/front/_tasks/mail/runs/${runs[0].id}/finish`, finish)
+    for (const table of ['used', 'unused']) {
+      await it.request('POST', `/v1/front/${table}`)
+      await it.request('PUT', `/v1/front/${table}`, { hashKey: `of-${table}`, data: { text: 'x'.repeat(500) } })
+    }
+    await it.request('POST', '/v1/front/gone')
+    await it.request('DELETE', '/v1/front/gone')
+    const page = await it.open('#/front/used')
+    await page.locator('.grid').getByText('of-used').first().waitFor()
+    await page.getByRole('link', { name: 'Overview' }).click()
+    const main = page.locator('main')
+    await main.getByRole('link', { name: 'of-used' }).waitFor()
+    expect(await main.getByRole('link', { name: 'of-unused' }).count()).toBe(0)
+    // What is cut says so.
+    expect(await main.locator('.newest code').first().innerText()).toEndWith('…')
+    await page.getByRole('button', { name: 'Restore front / gone' }).click()
+    await page.getByRole('row').getByRole('link', { name: 'gone' }).waitFor()
+    const row = page.getByRole('row').filter({ hasText: 'front' }).first()
+    expect(await row.locator('td').first().innerText()).toBe('3')
+    expect(await row.innerText()).toContain('1 queued')
+    await row.getByRole('link', { name: '1 failed' }).click()
+    await page.getByRole('heading', { name: 'mail', level: 1 }).waitFor()
+    await page.locator('table.runs tbody tr').first().waitFor()
+    expect(await page.locator('table.runs tbody tr .tag').allInnerTexts()).toEqual(['failed'])
+  })
+
+  test('messages do not pile up, and are beside every editor', async () => {
+    for (const table of ['first', 'second', 'third']) {
+      await it.request('POST', `/v1/pile/${table}`)
+      await it.request('DELETE', `/v1/pile/${table}`)
+    }
+    await it.request('POST', '/v1/pile/kept')
+    const page = await it.open('#/pile')
+    for (const table of ['first', 'second', 'third']) {
+      await page.getByRole('button', { name: `Restore ${table}` }).click()
+      await page.locator('.toast', { hasText: `${table} is restored` }).waitFor()
+      expect(await page.locator('.toast').count()).toBe(1)
+    }
+    const box = (await page.locator('.toasts').boundingBox())!
+    const main = (await page.locator('main').boundingBox())!
+    expect(box.x + box.width).toBeLessThanOrEqual(main.x)
   })
 
   test('an unknown address, and an error of the server, are said with a way on', async () => {
@@ -210,7 +353,7 @@ describeConsole('the pages of the console', (it) => {
     const rail = page.getByRole('navigation', { name: 'Databases' })
     // Other tests have databases of their own.
     const entries = rail.locator('.rail-entry', { hasText: /^t\d{4}$/ })
-    const current = rail.locator('[aria-current=page]')
+    const current = rail.locator('.rail-entry[aria-current=page]')
     await current.waitFor()
     expect(await current.innerText()).toBe(nameOf(900))
     const isInView = () =>

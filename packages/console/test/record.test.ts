@@ -4,6 +4,11 @@ import { describeConsole, until } from './console.ts'
 
 setDefaultTimeout(120_000)
 
+/** `{"a":1}` is shown over lines. */
+const shown = (a: number): string => `{\n  "a": ${a}\n}`
+/** Before its 1. */
+const shownOne = '{\n  "a": '
+
 /** Below 1,200 px the record is a page by itself. */
 const asPage = { viewport: { width: 1024, height: 800 } }
 
@@ -69,13 +74,28 @@ describeConsole('the record view', (it) => {
       '"esc":"\\u0041\\/\\ud83d\\ude00 \u2028 🦊","__proto__":[ ], "e" :{ } \t}'
     await put('odd', odd)
     const page = await it.open(hashOf('r', 'odd'), asPage)
-    expect(await textOf(page)).toBe(odd.replaceAll(/\r\n?/g, '\n'))
+    expect(await textOf(page)).toStartWith(
+      '{\n  "n": 12345678901234567890,\n  "x": 1.0,\n  "big": 1e400,\n  "zero": -0,\n',
+    )
+    await page.getByText('Shown formatted').waitFor()
+    // One value: no byte around it changes.
+    await typeAt(page, (await textOf(page)).indexOf('1e400'), '-')
+    await page.getByText('White space stays as stored').waitFor()
+    await save(page)
+    const changed = odd.replace('1e400', '-1e400')
+    expect(await saved(page, 'odd', '-1e400')).toContain(`"data":${changed},"updatedAt"`)
+    // A member: the others stay where they are.
     await typeAt(page, 1, '"z": 100000000000000000001.50,')
     await save(page)
-    const expected = `{"z": 100000000000000000001.50,${odd.slice(1)}`
-    expect(await saved(page, 'odd', '"z"')).toContain(`"data":${expected},"updatedAt"`)
-    // Format changes white space only.
+    const added = changed.replace('{\r\n\t', '{\r\n\t"z": 100000000000000000001.50,\r\n\t')
+    expect(await saved(page, 'odd', '"z"')).toContain(`"data":${added},"updatedAt"`)
+    // The formatting is stored on demand only, and the view says so.
     await button(page, 'Format').click()
+    await page.getByText('Shown formatted').waitFor()
+    expect(await button(page, 'Save').isDisabled()).toBe(true)
+    await page.getByText('More').click()
+    await button(page, 'Store the formatting').click()
+    await page.getByText('Saving also stores the formatting').waitFor()
     await save(page)
     const formatted = await saved(page, 'odd', '\n  "z": ')
     for (const part of [
@@ -144,6 +164,8 @@ describeConsole('the record view', (it) => {
       expect.stringContaining('"status": "paid"'),
       expect.stringContaining('"n": 1'),
     ])
+    expect(await dialog.locator('mark').allInnerTexts()).toEqual(['"open"', '91', '"paid"', '1'])
+    expect(await dialog.locator('.conflict > p code').allInnerTexts()).toContain('status')
     expect(await it.findings(page)).toEqual([])
     await button(page, 'Keep editing').click()
     expect(await textOf(page)).toContain('91')
@@ -158,11 +180,11 @@ describeConsole('the record view', (it) => {
     await button(page, 'Save mine over it').click()
     await saved(page, 'shared', '"n": 91')
     // Taking the stored one can be undone.
-    await typeAt(page, 1, ' ')
+    await typeAt(page, 1, '"x": 0,')
     await put('shared', '{ "fourth": true }')
     await save(page)
     await button(page, 'Take the stored one').click()
-    expect(await textOf(page)).toBe('{ "fourth": true }')
+    expect(await textOf(page)).toBe('{\n  "fourth": true\n}')
     await button(page, 'Undo').click()
     expect(await textOf(page)).toContain('"n": 91')
   })
@@ -170,7 +192,7 @@ describeConsole('the record view', (it) => {
   test('deleted meanwhile: said, and saved anew only on demand', async () => {
     await put('gone', '{"a":1}')
     const page = await it.open(hashOf('r', 'gone'), asPage)
-    await typeAt(page, 5, '2')
+    await typeAt(page, shownOne.length, '2')
     await it.request('DELETE', '/v1/app/orders/gone')
     await save(page)
     await page.getByText('The record was deleted meanwhile').waitFor()
@@ -182,8 +204,9 @@ describeConsole('the record view', (it) => {
     await put('del', '{"a":1}')
     const page = await it.open(hashOf('r', 'del'), asPage)
     // The page has read the first version.
-    expect(await textOf(page)).toBe('{"a":1}')
+    await until(() => textOf(page), shown(1))
     await put('del', '{"a":2}')
+    await page.getByText('More').click()
     await button(page, 'Delete').click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('The record was changed meanwhile').waitFor()
@@ -206,23 +229,23 @@ describeConsole('the record view', (it) => {
       cuts++
     })
     await it.signIn(page)
-    await typeAt(page, 5, '2')
+    await typeAt(page, shownOne.length, '2')
     fate = 'applied, then cut'
     await save(page)
     await until(() => cuts, 1)
     await page.getByText('It may have been saved all the same.').waitFor()
-    expect(await textOf(page)).toBe('{"a":21}')
+    expect(await textOf(page)).toBe(shown(21))
     fate = 'answered'
     await button(page, 'Read the record again').click()
     await saved(page, 'lost', '{"a":21}')
     // The second time it did not arrive.
-    await typeAt(page, 5, '3')
+    await typeAt(page, shownOne.length, '3')
     fate = 'cut'
     await save(page)
     await until(() => cuts, 2)
     await button(page, 'Read the record again').click()
     await page.getByText('The stored record is as it was before.').waitFor()
-    expect(await textOf(page)).toBe('{"a":321}')
+    expect(await textOf(page)).toBe(shown(321))
     fate = 'answered'
     await save(page)
     await saved(page, 'lost', '{"a":321}')
@@ -232,32 +255,32 @@ describeConsole('the record view', (it) => {
     await put('draft', '{"a":1}')
     const { id, key } = JSON.parse(await it.request('POST', '/api/keys', { kind: 'secret' }))
     const page = await it.open(hashOf('r', 'draft'), asPage, key)
-    await typeAt(page, 5, '2')
+    await typeAt(page, shownOne.length, '2')
     await page.getByRole('link', { name: 'app', exact: true }).first().click()
     await page.getByText('Leave without saving?').waitFor()
     await button(page, 'Cancel').click()
-    expect(await textOf(page)).toBe('{"a":21}')
+    expect(await textOf(page)).toBe(shown(21))
     await page.getByRole('link', { name: 'app', exact: true }).first().click()
     await button(page, 'Leave').click()
     await area(page).waitFor({ state: 'detached' })
     await goTo(page, hashOf('r', 'draft'))
     await page.getByText('Your unsaved text from before.').waitFor()
-    expect(await textOf(page)).toBe('{"a":21}')
+    expect(await textOf(page)).toBe(shown(21))
     await it.request('DELETE', `/api/keys/${id}`)
     await save(page)
     await page.getByLabel('API key').fill(it.organization.secretKey)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('Your unsaved text from before.').waitFor()
-    expect(await textOf(page)).toBe('{"a":21}')
+    expect(await textOf(page)).toBe(shown(21))
     await button(page, 'Discard it').click()
-    expect(await textOf(page)).toBe('{"a":1}')
+    expect(await textOf(page)).toBe(shown(1))
     expect(await get('draft')).toContain('{"a":1}')
   })
 
   test('a public key sees the whole text and no way to change it', async () => {
     await put('read', '{"a":1.0}', ',"ttl":4102444800')
     const page = await it.open(hashOf('r', 'read'), asPage, it.organization.publicKey)
-    expect(await textOf(page)).toBe('{"a":1.0}')
+    expect(await textOf(page)).toBe('{\n  "a": 1.0\n}')
     expect(await area(page).getAttribute('readonly')).not.toBeNull()
     expect(await page.locator('main input').count()).toBe(0)
     expect(await page.locator('main button').allTextContents()).toEqual(['Copy', 'Copy the hash key', 'Copy as curl'])
@@ -369,6 +392,12 @@ describeConsole('the record view', (it) => {
     const panel = page.getByRole('complementary', { name: 'Record panel' })
     await panel.getByText('Valid JSON').waitFor()
     expect(await it.findings(page)).toEqual([])
+    // Looking and laying out change nothing: Esc asks nothing.
+    await typeAt(page, 1, '  ')
+    await page.keyboard.press('Escape')
+    await panel.waitFor({ state: 'detached' })
+    await page.goBack()
+    await panel.getByText('Valid JSON').waitFor()
     await typeAt(page, 1, ' "n": 7,')
     // Tab leaves the editor: it is no trap.
     await page.keyboard.press('Tab')
@@ -376,14 +405,14 @@ describeConsole('the record view', (it) => {
     await page.keyboard.press('Enter')
     const { updatedAt } = JSON.parse(await saved(page, 'panel', '{ "n": 7, "status": "open" }'))
     await panel.getByText(String(updatedAt)).first().waitFor()
-    await typeAt(page, 1, ' ')
+    await typeAt(page, 1, ' "m": 8,')
     await page.keyboard.press('Escape')
     const question = page.getByText('Leave without saving?')
     await question.waitFor()
     await page.keyboard.press('Escape')
     await question.waitFor({ state: 'detached' })
-    await area(page).press('Backspace')
-    await until(() => textOf(page), '{ "n": 7, "status": "open" }')
+    const edited = await textOf(page)
+    await area(page).fill(edited.replace(' "m": 8,', ''))
     await page.keyboard.press('Escape')
     await panel.waitFor({ state: 'detached' })
   })

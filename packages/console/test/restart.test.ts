@@ -186,7 +186,7 @@ describeOwnConsole('a server that restarts in the middle of', (it) => {
       const page = await it.open('#/_import')
       await meetNth(page, /cut\/batch/, 10, endAfter)
       await importFile(page, 'cut', 2_000)
-      await page.getByRole('heading', { name: /^Not finished: / }).waitFor({ timeout: 120_000 })
+      await page.getByRole('heading', { name: /^Import failed: / }).waitFor({ timeout: 120_000 })
       const shown = await page.locator('main').innerText()
       expect(shown).toContain('The server did not answer.')
       expect(shown).toContain('Records whose answer did not come may be imported too.')

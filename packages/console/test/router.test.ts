@@ -18,6 +18,13 @@ const places = fc.oneof(
   fc.record({ screen: fc.constant('newRecord' as const), db: name, table: name }),
   fc.record({ screen: fc.constant('bucket' as const), db: name, bucket: name }),
   fc.record({ screen: fc.constant('file' as const), db: name, bucket: name, name: key }),
+  fc.record({
+    screen: fc.constant('task' as const),
+    db: name,
+    task: name,
+    status: fc.constantFrom('queued' as const, 'failed' as const),
+  }),
+  fc.record({ screen: fc.constant('import' as const), db: name, table: name }),
   fc.record({ screen: fc.constant('run' as const), db: name, task: name, run: key }),
 )
 
@@ -39,6 +46,8 @@ test('a leading _ is never the name of a database or table', () => {
     '#/app/%2e%2e',
     '#/app/orders/r/..',
     '#/app/_tasks/./r/x',
+    '#/app/_tasks/mail/lost',
+    '#/_import/app/orders/x',
   ]) {
     expect(routeOf(hash).screen).toBe('unknown')
   }

@@ -146,6 +146,25 @@ const signingIn = (it: Console): void => {
     expect(await tracesOf(second)).not.toContain(link.key)
   })
 
+  test('the session of a link survives a reload of its tab, and signing out afterwards revokes its key', async () => {
+    await revokeAllOwn()
+    const page = await it.visit(`#key=${(await it.linkKey()).key}`)
+    await page.locator('.shell').waitFor()
+    const [own] = await liveOwnKeys()
+    await page.reload()
+    await page.locator('.shell').waitFor()
+    // Only this tab has it.
+    expect(await page.evaluate(() => JSON.stringify(localStorage) + document.cookie)).not.toContain('svc_')
+    await page.locator('.account summary').click()
+    const revoked = page.waitForResponse((response) => response.request().method() === 'DELETE')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await revoked
+    expect(await statusOf(own!)).toBe('revoked')
+    expect(await tracesOf(page)).not.toContain('svc_live_')
+    await page.reload()
+    await page.getByLabel('API key').waitFor()
+  })
+
   test('a sign-in link that does not work says "Not signed in" and why: nobody was signed in', async () => {
     const short = await createKey({ kind: 'secret', name: 'short link', expiresAt: Date.now() + 1_000 })
     const revoked = await createKey({ kind: 'secret', name: 'revoked link' })

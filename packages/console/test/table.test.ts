@@ -260,10 +260,19 @@ describeConsole('the table screen', (console) => {
     await text.press('Control+s')
     await page.locator('.grid').getByText('"saved"').waitFor()
     expect(await page.locator('.grid tr.changed a').textContent()).toBe('o-1')
+    const stored = (await console.request('GET', '/v1/shop/pair/o-1')).replace(/"updatedAt"[\s\S]*/, '')
+    expect(stored).toContain('"n": 1.00')
+    await page.locator('.record-side').getByText('More').click()
     await page.locator('.record-side').getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
     await page.locator('.record-side').waitFor({ state: 'detached' })
     expect(await keysShown(page)).toEqual(['o-2', 'o-0'])
+    // It can be put back, with the text that was stored.
+    await page.locator('.job').getByText('o-1 is deleted.').waitFor()
+    await page.getByRole('button', { name: 'Undo', exact: true }).click()
+    await page.locator('.job').getByText('1 record restored.').waitFor()
+    await until(() => keysShown(page), ['o-1', 'o-2', 'o-0'])
+    expect(await console.request('GET', '/v1/shop/pair/o-1')).toStartWith(stored)
   }, 120_000)
 
   test('deletes the selected records in the version shown, and leaves alone what changed', async () => {
@@ -291,8 +300,19 @@ describeConsole('the table screen', (console) => {
     const left = JSON.parse(await console.request('POST', '/v1/shop/bin/query', { index: 't' }))
     expect(left.items.map(({ hashKey }: { hashKey: string }) => hashKey)).toEqual(['o-7', 'o-59'])
     expect(left.items[0].data).toEqual({ mine: 1 })
+    // All but what is there again comes back, exactly as it was stored.
+    await console.request('PUT', '/v1/shop/bin', `{"hashKey":"o-8","data":{"theirs":1}}`)
+    await page.getByRole('button', { name: 'Undo', exact: true }).click()
+    await page.locator('.job').getByText('56 records restored. 1 record was not.').waitFor()
+    expect(await page.locator('.job li').allTextContents()).toEqual([
+      'o-8: a record with this key was written meanwhile',
+    ])
+    expect(await console.request('GET', '/v1/shop/bin/o-9')).toContain(`"data":${orderData(9)},"updatedAt"`)
+    expect(await console.request('GET', '/v1/shop/bin/o-8')).toContain('"data":{"theirs":1}')
+    await until(() => rowsOf(page).count(), 59)
+    expect(await page.getByRole('button', { name: /^Undo/ }).count()).toBe(0)
     // The changed record is shown as it is now: it can be deleted by a second, informed choice.
-    expect((await cellsOf(page, 1)).join(' ')).not.toContain('paid')
+    expect(await page.locator('.grid').getByText('1', { exact: true }).count()).toBeGreaterThan(0)
   }, 120_000)
 
   test('a delete shows how far it is and can be stopped', async () => {
@@ -390,6 +410,177 @@ describeConsole('the table screen', (console) => {
       expect(program).toContain('console.log(items, cursor)')
       expect(keysOf(await run([process.execPath, 'query.ts'], directory, key))).toBe(expected)
     })
+  }, 120_000)
+
+  test('the query is in the address: it is shared, bookmarked and gone back to; one that is wrong is said', async () => {
+    const page = await openTable('orders')
+    await composeOpen(page)
+    await page.keyboard.press('Enter')
+    const address = `#/shop/orders?index=i1&hash=%22open%22&gte=${encodeURIComponent(hour(30))}&lt=${encodeURIComponent(hour(60))}`
+    await page.waitForURL(`**${address}`)
+    await until(() => rowsOf(page).count(), 10)
+    await page.getByLabel('Order', { exact: false }).first().selectOption('false')
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.waitForURL(`**${address}&order=descending`)
+    await until(async () => (await keysShown(page))[0], 'o-57')
+    // Beside a record too, and the way back goes through all of them.
+    await rowsOf(page).nth(0).locator('a').click()
+    await page.waitForURL((url) => url.hash === `${address.replace('orders', 'orders/r/o-57')}&order=descending`)
+    await page.goBack()
+    await page.goBack()
+    await until(async () => (await keysShown(page))[0], 'o-30')
+    await page.goBack()
+    await until(() => rowsOf(page).count(), 100)
+    expect(await page.getByLabel('index').inputValue()).toBe('t')
+    await page.goForward()
+    await until(() => rowsOf(page).count(), 10)
+
+    const shared = await console.open(address)
+    await until(() => rowsOf(shared).count(), 10)
+    expect(await shared.getByLabel('createdAt ≥').inputValue()).toBe(hour(30))
+    const wrong = await console.open('#/shop/orders?index=i7&hash=1')
+    await wrong.getByText('the table has no index "i7", only t, key, i1, i2').waitFor()
+    expect(await console.findings(wrong)).toEqual([])
+    await wrong.getByRole('button', { name: 'Show the newest records' }).click()
+    await until(() => rowsOf(wrong).count(), 100)
+    expect(wrong.url()).toEndWith('#/shop/orders')
+  }, 120_000)
+
+  test('what the server says about an empty page is shown', async () => {
+    const page = await openTable('orders')
+    await page.route('**/query', (route) =>
+      route.fulfill({ json: { items: [], count: 0, cursor: null, hint: 'date-times are stored here <b>' } }),
+    )
+    await composeOpen(page)
+    await page.keyboard.press('Enter')
+    await page.locator('.empty').getByText('date-times are stored here <b>').waitFor()
+    await page.unroute('**/query')
+    await page.getByRole('button', { name: 'Run' }).click()
+    await until(() => rowsOf(page).count(), 10)
+    await page.getByRole('textbox', { name: 'status' }).fill('none')
+    await page.keyboard.press('Enter')
+    await page.getByText('No record with status "none"').waitFor()
+    expect(await page.locator('.empty strong').count()).toBe(0)
+  }, 120_000)
+
+  test('a value of a cell: only this one, by index or among the loaded; sorting what is loaded', async () => {
+    const page = await openTable('orders', { permissions: ['clipboard-read', 'clipboard-write'] })
+    const cell = (row: number, column: number) => rowsOf(page).nth(row).locator('td, th').nth(column)
+    const menuOf = async (row: number, column: number) => {
+      await cell(row, column).hover()
+      await page.getByRole('button', { name: 'What to do with this value' }).click()
+      await page.getByRole('menu').waitFor()
+      return page.getByRole('menuitem').allTextContents()
+    }
+    // By index: the columns are hashKey, status, createdAt, user, total, externalId.
+    expect(await menuOf(1, 2)).toEqual([
+      'Only status = "paid" by i1',
+      'Only status = "paid" among the 100 loaded',
+      'Sort ascending the 100 loaded',
+      'Sort descending the 100 loaded',
+      'Copy the value',
+      'Open the record',
+    ])
+    expect(await console.findings(page)).toEqual([])
+    await page.getByRole('menuitem', { name: 'by i1' }).click()
+    await page.waitForURL('**#/shop/orders?index=i1&hash=%22paid%22')
+    await until(() => rowsOf(page).count(), 40)
+    // The range field of the index that was asked keeps its hash.
+    expect((await menuOf(0, 3))[0]).toBe(`Only createdAt = "${hour(1)}" by i1 with status "paid"`)
+    await page.keyboard.press('Escape')
+    await page.getByRole('menu').waitFor({ state: 'detached' })
+    // No index: a filter of what is loaded, and named as that. By keyboard.
+    await cell(4, 4).click()
+    await page.keyboard.press('Alt+ArrowDown')
+    await page.getByRole('menu', { name: 'user = 1' }).waitFor()
+    await page.keyboard.press('Escape')
+    await until(() => page.evaluate(() => document.activeElement?.tagName), 'TD')
+    await page.keyboard.press('Escape')
+    await page.goto(`${console.server.url}/console#/shop/orders`)
+    await until(() => rowsOf(page).count(), 100)
+    const bodies: string[] = []
+    page.on('request', (request) => request.url().endsWith('/query') && bodies.push(request.url()))
+    expect((await menuOf(2, 5)).slice(0, 1)).toEqual(['Only total = 117.50 among the 100 loaded'])
+    await page.getByRole('menuitem', { name: 'Copy the value' }).click()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('117.50')
+    await page.getByRole('menuitem', { name: 'Only total' }).click()
+    await until(() => keysShown(page), ['o-117'])
+    expect(await page.locator('.job').innerText()).toContain(
+      '1 of the 100 loaded records has total = 117.50. Records that are not loaded are not considered.',
+    )
+    await page.getByRole('button', { name: 'Show as queried' }).click()
+    await until(() => rowsOf(page).count(), 100)
+    // A click on a head sorts, and so does Enter on it.
+    const total = page.getByRole('columnheader', { name: /^total/ })
+    await total.click()
+    expect(await total.getAttribute('aria-sort')).toBe('ascending')
+    await until(async () => (await keysShown(page))[0], 'o-20')
+    expect(await page.locator('.job').innerText()).toContain('The 100 loaded records are sorted by total, ascending')
+    await cell(0, 5).click()
+    await page.keyboard.press('Escape')
+    await cell(0, 5).focus()
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('Enter')
+    await until(async () => (await keysShown(page))[0], 'o-119')
+    expect(await total.getAttribute('aria-sort')).toBe('descending')
+    expect(bodies).toEqual([])
+  }, 120_000)
+
+  test('columns use the room, are never narrower than their heads, and keep a chosen width', async () => {
+    const note = 'n'.repeat(90)
+    await fill('widths', 3, (i) => `{"status":"open","aVeryLongNameOfAField":${i},"note":"${note}"}`)
+    const page = await openTable('widths', { viewport: { width: 2560, height: 900 } })
+    const isCut = (name: string) =>
+      page.locator('.grid').evaluate((grid, head) => {
+        const heads = [...grid.querySelectorAll('thead th')]
+        const at = heads.findIndex((each) => each.textContent === head)
+        const cells = [heads[at]!, grid.querySelectorAll('tbody tr')[0]!.children[at]!]
+        return cells.map((cell) => cell.scrollWidth > cell.clientWidth)
+      }, name)
+    expect(await isCut('note')).toEqual([false, false])
+    expect(await isCut('aVeryLongNameOfAField')).toEqual([false, false])
+    await page.setViewportSize({ width: 1000, height: 900 })
+    await until(() => isCut('note'), [false, true])
+    expect(await isCut('aVeryLongNameOfAField')).toEqual([false, false])
+    const head = page.getByRole('columnheader', { name: 'note' })
+    const widthOf = async () => Math.round((await head.boundingBox())!.width)
+    const before = await widthOf()
+    // By keyboard.
+    await page.locator('.grid tbody [tabindex="0"]').focus()
+    await page.keyboard.press('ArrowUp')
+    while ((await page.evaluate(() => document.activeElement?.textContent)) !== 'note')
+      await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Shift+ArrowLeft')
+    await until(widthOf, before - 16)
+    // By mouse; it is kept in this browser.
+    await head.locator('.head-handle').scrollIntoViewIfNeeded()
+    const handle = (await head.locator('.head-handle').boundingBox())!
+    await page.mouse.move(handle.x + 4, handle.y + 8)
+    await page.mouse.down()
+    await page.mouse.move(handle.x - 56, handle.y + 8, { steps: 4 })
+    await page.mouse.up()
+    await until(widthOf, before - 76)
+    expect(await head.getAttribute('aria-sort')).toBeNull()
+    await page.reload()
+    await console.signIn(page)
+    await page.locator('.grid').waitFor()
+    await until(widthOf, before - 76)
+    await head.locator('.head-handle').dblclick()
+    await until(widthOf, before)
+  }, 120_000)
+
+  test('on a phone each record is a block of named values', async () => {
+    const page = await openTable('orders', { viewport: { width: 320, height: 640 }, hasTouch: true })
+    const first = rowsOf(page).first()
+    expect(
+      await first.locator('td[data-label="total"]').evaluate((cell) => getComputedStyle(cell, '::before').content),
+    ).toBe('"total "')
+    const boxes = await first
+      .locator('td:not(:empty), th')
+      .evaluateAll((cells) => cells.map((cell) => Math.round(cell.getBoundingClientRect().right)))
+    expect(Math.max(...boxes)).toBeLessThanOrEqual(320)
+    await first.locator('a').click()
+    await page.getByRole('heading', { name: 'o-119', level: 1 }).waitFor()
   }, 120_000)
 
   test('an empty result offers what to loosen; an empty table shows how to write', async () => {
@@ -493,8 +684,12 @@ describeConsole('the table screen', (console) => {
       expect(await console.findings(page)).toEqual([])
     }
     const narrow = await openTable('few', { viewport: { width: 320, height: 640 } })
+    // The query bar is folded into what it asks.
+    expect(await narrow.getByLabel('index').isVisible()).toBe(false)
+    await narrow.getByRole('button', { name: 't · updatedAt' }).click()
     await composeOpen(narrow)
     await narrow.keyboard.press('Enter')
+    await narrow.getByRole('button', { name: 'i1 · status, createdAt status "open"' }).waitFor()
     await narrow.getByText('Columns').click()
     const isCutOff = await narrow.evaluate(() => {
       const main = document.getElementById('main')!

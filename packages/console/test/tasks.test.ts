@@ -75,10 +75,13 @@ describeConsole('tasks in the console', (it) => {
     await page.keyboard.press('Escape')
 
     const remove = async () => {
-      await button(page, 'Delete').click()
-      expect(await button(page, 'Delete the task').isDisabled()).toBe(true)
-      await page.locator('dialog input').fill('mail')
+      // Red, and not beside what is pressed every day.
+      expect(await page.locator('header .danger').count()).toBe(0)
       await button(page, 'Delete the task').click()
+      const confirm = page.locator('dialog').getByRole('button', { name: 'Delete the task' })
+      expect(await confirm.isDisabled()).toBe(true)
+      await page.locator('dialog input').fill('mail')
+      await confirm.click()
       await page.getByText('mail is deleted.').first().waitFor()
     }
     await remove()
@@ -232,7 +235,11 @@ describeConsole('tasks in the console', (it) => {
     const [again] = await claim(it, 'follow')
     await it.request('POST', path('follow', '/runs/f-1/finish'), `{"lease":"${again.lease}","result":{ "r": 1e2 }}`)
     await page.getByLabel('result', { exact: true }).getByText('{ "r": 1e2 }').waitFor()
-    await button(page, 'Retry').click()
+    // It has succeeded: repeating it is asked for.
+    expect(await button(page, 'Retry').count()).toBe(0)
+    await button(page, 'Run again').click()
+    expect(JSON.parse(await it.request('GET', path('follow', '/runs/f-1'))).status).toBe('succeeded')
+    await page.locator('dialog').getByRole('button', { name: 'Run again' }).click()
     await button(page, 'Cancel the run').click()
     await page.locator('dialog').getByRole('button', { name: 'Cancel the run' }).click()
     await page.locator('main .tag', { hasText: 'cancelled' }).waitFor()
@@ -256,6 +263,151 @@ describeConsole('tasks in the console', (it) => {
     expect(found).toContain('Copy as curl')
     expect(await page.content()).not.toContain('hidden-')
     expect(asked.filter((url) => /_tasks(\?|$|\/seen$)/.test(url))).toEqual([])
+  })
+
+  const fail = async (task: string, count: number) => {
+    for (let i = 0; i < count; i++) await add(it, task, { id: `${task}-${i}` })
+    for (const run of await claim(it, task, count)) {
+      await finish(it, task, run, { error: { message: 'no' }, retry: false })
+    }
+  }
+  const countsOf = async (task: string) => JSON.parse(await it.request('GET', path(task, '?counts=true'))).counts
+
+  test('failed runs are in red with their number in the rail and in the list, and one click leads to them', async () => {
+    await declare(it, 'broken')
+    await declare(it, 'healthy')
+    await fail('broken', 3)
+    const page = await it.open('#/app/_tasks')
+    await page.locator('.rail-entry', { hasText: 'broken' }).getByText('3 failed').waitFor()
+    const row = page.getByRole('row').filter({ hasText: 'broken' })
+    const red = row.getByText('3 failed')
+    const colour = await red.evaluate((element) => getComputedStyle(element).color)
+    expect(colour).toBe('rgb(179, 38, 30)')
+    expect(await row.locator('.tag.ok').count()).toBe(0)
+    expect(await page.getByRole('row').filter({ hasText: 'healthy' }).locator('.tag').innerText()).toBe('active')
+    expect(await page.getByRole('row').filter({ hasText: 'healthy' }).locator('.tag.ok').count()).toBe(1)
+    await red.click()
+    await button(page, 'failed 3').waitFor()
+    await until(() => rows(page).count(), 3)
+    expect(await page.evaluate(() => location.hash)).toBe('#/app/_tasks/broken/failed')
+  })
+
+  test('a task whose pushes are refused does not look healthy, though nothing has failed and nothing is due', async () => {
+    // The name resolves nowhere.
+    await declare(it, 'refused', { url: 'https://nobody.invalid/hook', backoffSeconds: 3600 })
+    await add(it, 'refused', { id: 'refused-1' })
+    await until(
+      async () => JSON.parse(await it.request('GET', path('refused', '/runs/refused-1'))).error?.code,
+      'connection',
+    )
+    expect(await countsOf('refused')).toMatchObject({ queued: 1, failed: 0 })
+    const page = await it.open('#/app/_tasks')
+    const row = page.getByRole('row').filter({ hasText: 'refused' })
+    await row.getByText('pushes fail: connection').waitFor()
+    expect(await row.locator('.tag.ok').count()).toBe(0)
+    await row.getByRole('link', { name: 'refused' }).click()
+    await page.locator('.task-facts').getByText('pushes fail: connection').waitFor()
+    await it.request('POST', path('refused', '/runs/refused-1/cancel'))
+    await page.locator('.task-facts').getByText('active').waitFor()
+  })
+
+  test('all failed runs are retried by one click, and all queued ones cancelled behind a question', async () => {
+    await declare(it, 'bulk')
+    await fail('bulk', 10)
+    const page = await it.open('#/app/_tasks/bulk')
+    await button(page, 'Retry 10 failed').click()
+    await page.getByText('10 of 10 queued again').first().waitFor()
+    expect(await countsOf('bulk')).toMatchObject({ queued: 10, failed: 0 })
+    await page.getByRole('status').getByText('10 of 10 queued again').waitFor({ state: 'attached' })
+    await button(page, 'Cancel 10 queued').click()
+    expect(await countsOf('bulk')).toMatchObject({ queued: 10 })
+    // One of them ends in between: it is not called cancelled.
+    const [run] = await claim(it, 'bulk')
+    await finish(it, 'bulk', run, { result: {} })
+    await page.locator('dialog').getByRole('button', { name: 'Cancel the runs' }).click()
+    await page.getByText('9 of 10 queued cancelled').first().waitFor()
+    expect(await countsOf('bulk')).toMatchObject({ queued: 0, cancelled: 9, succeeded: 1 })
+  })
+
+  test('chosen runs: each verb has those that it can change, a refusal is listed, and a stop ends it', async () => {
+    await declare(it, 'some')
+    await fail('some', 3)
+    await add(it, 'some', { id: 'waiting' })
+    const page = await it.open('#/app/_tasks/some')
+    await rows(page).getByText('waiting').waitFor()
+    for (const id of ['some-0', 'some-1', 'waiting']) await page.getByLabel(`Select ${id}`).check()
+    await page.getByText('3 selected').waitFor()
+    await button(page, 'Cancel 1').waitFor()
+    expect(await it.findings(page)).toEqual([])
+    // Someone else is faster.
+    await page.route('**/some-0/retry', async (route) => {
+      await it.request('POST', path('some', '/runs/some-0/retry'))
+      await route.continue()
+    })
+    await button(page, 'Retry 2').click()
+    await page.getByText('1 of 2 queued again, 1 not').first().waitFor()
+    await page.locator('.bulk summary').click()
+    await page.locator('.bulk li', { hasText: 'some-0' }).waitFor()
+    expect(await countsOf('some')).toMatchObject({ queued: 3, failed: 1 })
+    await page.getByLabel('Select all shown runs').check()
+    await page.getByText('4 selected').waitFor()
+    await button(page, 'Clear the selection').click()
+
+    await declare(it, 'some2')
+    await fail('some2', 20)
+    await page.goto(`${it.server.url}/console#/app/_tasks/some2`)
+    const held = Promise.withResolvers<void>()
+    await page.route('**/some2/runs/*/retry', async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await button(page, 'Retry 20 failed').click()
+    await button(page, 'Stop').click()
+    held.resolve()
+    await page
+      .getByText(/^Stopped: [1-4] of 20 queued again/)
+      .first()
+      .waitFor()
+    expect((await countsOf('some2')).failed).toBeGreaterThanOrEqual(16)
+  })
+
+  test('a bulk retry of an organization that has signed out is not continued with the next key', async () => {
+    const other = await it.server.createOrganization()
+    await declare(it, 'left')
+    await fail('left', 12)
+    const page = await it.open('#/app/_tasks/left')
+    const keys: string[] = []
+    const held = Promise.withResolvers<void>()
+    await page.route('**/left/runs/*/retry', async (route) => {
+      keys.push(route.request().headers().authorization!)
+      await held.promise
+      await route.continue()
+    })
+    await button(page, 'Retry 12 failed').click()
+    await until(() => keys.length, 4)
+    await page.locator('.account summary').click()
+    await button(page, 'Sign out').click()
+    await it.signIn(page, other.secretKey)
+    held.resolve()
+    await until(async () => (await countsOf('left')).queued, 4)
+    await page.getByRole('heading', { name: 'left', level: 1 }).waitFor()
+    expect(new Set(keys)).toEqual(new Set([`Bearer ${it.organization.secretKey}`]))
+    expect(await page.locator('.bulk').count()).toBe(0)
+  })
+
+  test('all counts of a task come by one request, and those of a list too', async () => {
+    await declare(it, 'cheap')
+    const page = await it.open('#/app/_tasks/cheap')
+    await page.getByText('This task has no runs.').waitFor()
+    const asked: string[] = []
+    page.on('request', (request) =>
+      asked.push(`${request.method()} ${new URL(request.url()).pathname}${new URL(request.url()).search}`),
+    )
+    await until(() => asked.length >= 4, true)
+    expect([...new Set(asked.slice(0, 4))].sort()).toEqual([
+      `GET ${path('cheap', '?counts=true')}`,
+      `POST ${path('cheap', '/query')}`,
+    ])
   })
 
   test('axe-core finds nothing, in light and dark, nothing is cut off at 320 px, and the dialogs work by keyboard', async () => {

@@ -179,7 +179,7 @@ describe('the map', () => {
 })
 
 describe('what the documents name', () => {
-  const documents = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/http-api.md', 'docs/operating.md']
+  const documents = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/http-api.md', 'docs/reference.md']
 
   test('every file exists', () => {
     const places = [root, source, join(root, 'packages/server'), join(root, 'packages/server/test')]

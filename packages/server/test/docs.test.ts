@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
+import { withGeneratedParts } from '../scripts/docs/http-api.ts'
+import { partsOf } from '../scripts/docs/markdown.ts'
+import { generatedPages } from '../scripts/docs/pages.ts'
 import { commands } from '../src/cli/run.ts'
 import { errorCodes } from '../src/core/error-codes.ts'
 import * as limits from '../src/core/limits.ts'
@@ -8,23 +11,14 @@ import { consolePath } from '../src/http/console-door.ts'
 import { mcpPath } from '../src/http/mcp-door.ts'
 import { openRoutes, routes } from '../src/http/routes.ts'
 import { statusOf } from '../src/http/status.ts'
+import { makeDocument } from '../src/openapi/document.ts'
+import { tags } from '../src/openapi/operations.ts'
+import type { ResponseObject } from '../src/openapi/types.ts'
 import { mainFile, type ServeProcess, spawnServe } from './cli/serve-process.ts'
-import {
-  type Answer,
-  eventually,
-  isWhole,
-  type Json,
-  makeTempDir,
-  type Organization,
-  removeTempDir,
-  type Server,
-  startServer,
-  storeArguments,
-} from './harness.ts'
+import { eventually, isWhole, type Json, makeTempDir, removeTempDir, storeArguments } from './harness.ts'
 import { dependsOnServer } from './openapi/stage.ts'
-import type { RawOptions } from './raw-connection.ts'
 
-// Newcomers paste commands from the README, operators from docs/operating.md. Without these tests, a change in the code could
+// Newcomers paste commands from the README, operators from the pages for them. Without these tests, a change in the code could
 // make these pages wrong.
 
 setDefaultTimeout(120_000)
@@ -36,9 +30,13 @@ const markdownIn = (dir: string): string[] =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(dir, name))
 const documents = [...markdownIn('.'), ...markdownIn('docs')]
+/** In the order in which their commands are run. */
+const operatorPages = ['running', 'deploying', 'watching', 'recovering', 'reference'].map((name) => `docs/${name}.md`)
 const everyPage = [
   ...documents,
   'packages/client/README.md',
+  'packages/server/README.md',
+  'bench/README.md',
   ...readdirSync(join(root, 'examples')).map((name) => `examples/${name}/README.md`),
 ]
 
@@ -148,79 +146,6 @@ class Stage {
   }
 }
 
-// ── Requests that are shown ────────────────────────────────────────────────────────────────────────────────
-
-interface Shown {
-  request?: { method: string; target: string; headers: [string, string][]; body: string; keyless: boolean }
-  answer?: { status: number; headers: [string, string][]; body: Json }
-}
-
-const parseShown = (text: string): Shown => {
-  const lines = text.trimEnd().split('\n')
-  const comments = lines.filter((line) => line.startsWith('# '))
-  const [first, ...rest] = lines.filter((line) => !line.startsWith('# '))
-  const blank = rest.includes('') ? rest.indexOf('') : rest.length
-  const body = rest.slice(blank + 1).join('\n')
-  const headers = rest.slice(0, blank).map((line): [string, string] => {
-    const [, name, value] = /^([\w-]+): (.*)$/.exec(line)!
-    return [name!, value!]
-  })
-  const status = /^HTTP\/1\.1 (\d{3}) /.exec(first!)?.[1]
-  if (status !== undefined) {
-    return { answer: { status: Number(status), headers, body: body === '' ? undefined : JSON.parse(body) } }
-  }
-  const [method, target] = first!.split(' ') as [string, string]
-  const keyless =
-    comments.some((line) => line.includes('without an Authorization header')) ||
-    method === 'OPTIONS' ||
-    /^\/(healthz|readyz)$/.test(target)
-  return { request: { method, target, headers, body, keyless } }
-}
-
-const send = (server: Server, key: string, { request }: Shown): Promise<Answer> => {
-  const { method, target, headers, body, keyless } = request!
-  const has = (name: string): boolean => headers.some(([other]) => other.toLowerCase() === name)
-  const options: RawOptions = { headers: [...headers] }
-  if (!keyless && !has('authorization')) options.key = key
-  if (body !== '') {
-    options.body = body
-    if (!has('content-type')) options.headers!.push(['Content-Type', 'application/json'])
-  }
-  return server.raw(method, target, options)
-}
-
-const expectShown = (stage: Stage, { answer }: Shown, came: Answer, at: string): void => {
-  expect(`${at} ${came.status} ${came.status === answer!.status ? '' : came.text}`).toBe(`${at} ${answer!.status} `)
-  stage.expectSame(answer!.body, came.body, at)
-  for (const [name, value] of answer!.headers) {
-    expect(`${at} ${name}: ${came.headers.get(name)}`).toBe(`${at} ${name}: ${stage.translate(value)}`)
-  }
-}
-
-/** Sends every request of a page in order and compares the responses. Returns the number of requests. */
-const replay = async (path: string, server: Server, org: Organization): Promise<number> => {
-  const stage = new Stage()
-  let sent = 0
-  let came: Answer | undefined
-  const expectSuccess = (at: string) => {
-    if (came !== undefined && came.status >= 400) throw new Error(`before ${at}: ${came.status} ${came.text}`)
-  }
-  for (const { text, at } of blocksOf(path).filter(({ language }) => language === 'http')) {
-    const known = text.replaceAll('svc_live_…', org.secretKey).replaceAll('svc_pub_…', org.publicKey)
-    const shown = parseShown(text.startsWith('HTTP/') ? text : stage.translate(known))
-    if (shown.request !== undefined) {
-      expectSuccess(at)
-      came = await send(server, org.secretKey, shown)
-      sent++
-    } else if (came !== undefined) {
-      expectShown(stage, shown, came, at)
-      came = undefined
-    }
-  }
-  expectSuccess(`the end of ${path}`)
-  return sent
-}
-
 // ── The README ─────────────────────────────────────────────────────────────────────────────────────────────
 
 const shell = Bun.which('bash') !== null && Bun.which('curl') !== null
@@ -291,21 +216,50 @@ describe('the commands that are shown', () => {
     return { out, problems }
   }
 
-  test.skipIf(!shell)('the tour of the README works as it is pasted, and so does the program behind it', async () => {
-    const blocks = blocksOf('README.md', section('README.md', '## A five-minute tour'))
+  /** Pastes the shell blocks of a text and compares what they print with the block that follows. */
+  const paste = async (blocks: Block[], directory: string): Promise<number> => {
     const pasted = blocks.filter(({ language }) => language === 'sh')
-    expect(pasted.length).toBeGreaterThan(10)
-    const outputs = await runBlocks(pasted, { HOME: top }, exportLine)
+    const outputs = await runBlocks(pasted, { HOME: directory }, exportLine)
     const stage = new Stage()
     pasted.forEach((block, i) => {
       const next = blocks[blocks.indexOf(block) + 1]
-      if (next?.language === 'json') stage.expectSame(JSON.parse(next.text), JSON.parse(outputs[i]!), next.at)
+      // A block may have several commands: what the last one prints is shown.
+      const last = outputs[i]!.trimEnd()
+        .split('\n')
+        .at(-1)!
+        .replace(/^.*\}(?=\{)/, '')
+      if (next?.language === 'json') stage.expectSame(JSON.parse(next.text), JSON.parse(last), next.at)
       else if (next?.language === 'text') expect(`${next.at} ${outputs[i]}`).toBe(`${next.at} ${next.text}`)
       else expect(`${block.at} ${outputs[i]}`).not.toContain('"error"')
     })
-    const [program, ...more] = blocksOf('README.md').filter(({ language }) => language === 'ts')
-    expect(more).toEqual([])
-    expect(await runProgram(program!.text)).toEqual({ out: 'o-1 paid\no-2 open\no-4 open\n', problems: '' })
+    return pasted.length
+  }
+
+  const expectProgram = async (path: string, out: string): Promise<void> => {
+    const programs = blocksOf(path).filter(({ language }) => language === 'ts')
+    expect(programs.length).toBe(1)
+    expect(await runProgram(programs[0]!.text)).toEqual({ out, problems: '' })
+  }
+
+  test.skipIf(!shell)('the three requests of the README and its program work as they are pasted', async () => {
+    const blocks = blocksOf('README.md', section('README.md', '## Three requests'))
+    expect(blocks[0]!.text.match(/^curl /gm)).toHaveLength(3)
+    expect(await paste(blocks, top)).toBe(1)
+    await expectProgram('README.md', 'o-1 open\no-2 paid\n')
+  })
+
+  test.skipIf(!shell)('docs/tour.md works as it is pasted, and leaves no file behind', async () => {
+    const clone = makeTempDir()
+    expect(await paste(blocksOf('docs/tour.md'), clone)).toBeGreaterThan(15)
+    expect(readdirSync(clone)).toEqual([])
+    removeTempDir(clone)
+    await expectProgram('docs/tour.md', 'o-1 paid\no-2 open\no-4 open\n')
+    const [directory] = /(?<=^mkdir )\w+/m.exec(read('docs/tour.md'))!
+    expect(read('.gitignore').split('\n')).toContain(`/${directory}/`)
+  })
+
+  test('the README is short enough to decide by', () => {
+    expect(read('README.md').split('\n').length - 1).toBeLessThanOrEqual(160)
   })
 
   test.skipIf(!shell)('the command of the README for a lost key prints a key that works', async () => {
@@ -334,7 +288,7 @@ describe('the commands that are shown', () => {
   })
 
   test.skipIf(!shell || !isWhole)("the operator's commands work as they are pasted, beside the server", async () => {
-    const blocks = blocksOf('docs/operating.md')
+    const blocks = operatorPages.flatMap((path) => blocksOf(path))
     const pasted = blocks.filter(
       ({ language, text }) =>
         language === 'sh' &&
@@ -343,9 +297,12 @@ describe('the commands that are shown', () => {
     )
     expect(pasted.length).toBeGreaterThan(3)
     const outputs = await runBlocks(pasted, storeEnv(), npx)
+    const pageOf = ({ at }: Block): string => at.split(':')[0]!
     pasted.forEach((block, i) => {
       const next = blocks[blocks.indexOf(block) + 1]
-      if (next?.language === 'text') expect(`${next.at} ${outputs[i]}`).toBe(`${next.at} ${next.text}`)
+      if (next?.language === 'text' && pageOf(next) === pageOf(block)) {
+        expect(`${next.at} ${outputs[i]}`).toBe(`${next.at} ${next.text}`)
+      }
     })
   })
 
@@ -360,112 +317,35 @@ describe('the commands that are shown', () => {
   })
 })
 
-// ── Pages of the HTTP API ──────────────────────────────────────────────────────────────────────────────────
+// ── Generated pages ────────────────────────────────────────────────────────────────────────────────────────
 
-describe('the pages of the HTTP API', () => {
-  let server: Server
-  beforeAll(async () => {
-    server = await startServer()
-  })
-  // Killed, not stopped: how it stops is tested elsewhere.
-  afterAll(async () => {
-    await server?.kill()
-    server?.remove()
-  })
-
-  for (const path of ['docs/http-api.md', 'docs/errors.md']) {
-    test(`${path}: every request that is shown gets the answer that is shown`, async () => {
-      expect(await replay(path, server, await server.createOrganization())).toBeGreaterThan(20)
+describe('the generated pages', () => {
+  for (const [path, text] of generatedPages()) {
+    test(`${path} is as the code describes it; if not, run "npm run docs"`, () => {
+      expect(read(path)).toBe(text)
     })
   }
 
-  // Requests that are too long for the page, or that take time.
-  test('docs/errors.md: the answers without a request are true', async () => {
-    const { secretKey } = await server.createOrganization()
-    const api = server.as(secretKey)
-    await api.post('/v1/app/orders')
-    const expired = async (): Promise<Answer> => {
-      const { key } = (await api.post('/api/keys', { kind: 'secret', expiresAt: Date.now() + 200 })).body
-      return eventually('the key expires', async () => {
-        const answer = await server.as(key).get('/v1')
-        return answer.status === 401 ? answer : undefined
-      })
-    }
-    const provoked: Record<string, () => Promise<Answer>> = {
-      batch_too_large: () => api.post('/v1/app/orders/batch', { operations: Array(26).fill({}) }),
-      record_too_large: () =>
-        api.put('/v1/app/orders', { hashKey: 'a', data: { text: 'x'.repeat(500_012 - '{"text":""}'.length) } }),
-      body_too_large: () => api.put('/v1/app/orders', { hashKey: 'a', data: { text: 'x'.repeat(1_048_576) } }),
-      expired_api_key: expired,
-    }
-    const source = [
-      'http/answer-error.ts',
-      'http/admit.ts',
-      'http/files-door.ts',
-      'engines/sqlite/disk/damage.ts',
-      'engines/sqlite/write/write-connection.ts',
-      'engines/sqlite/write/write-queue.ts',
-    ]
-      .map((file) => read(`packages/server/src/${file}`))
-      .join('\n')
-    for (const [code, { blocks }] of errorEntries()) {
-      if (blocks.some(({ text }) => !text.startsWith('HTTP/'))) continue
-      const { text, at } = blocks[0]!
-      const withoutTimes = (body: string) => body.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-01-01T00:00:00.000Z')
-      const shown = parseShown(text)
-      if (provoked[code] === undefined) {
-        // No request causes these on a healthy machine. So only check that the server has these texts.
-        const { message, hint } = shown.answer!.body.error
-        for (const words of [message, hint])
-          expect(`${at} ${source.includes(words)} ${words}`).toBe(`${at} true ${words}`)
-        continue
-      }
-      const came = await provoked[code]()
-      const body = JSON.parse(withoutTimes(came.text))
-      expectShown(new Stage(), shown, { ...came, body }, at)
-    }
-  })
-})
-
-const errorEntries = (): Map<string, { status: number; blocks: Block[] }> => {
-  const path = 'docs/errors.md'
-  const entries = read(path).split(/^### /m).slice(1)
-  return new Map(
-    entries.map((entry) => {
-      const [, code] = /^`(\w+)`\n/.exec(entry)!
-      const [, status] = /^\*\*(\d{3})\*\* /m.exec(entry)!
-      return [code!, { status: Number(status), blocks: blocksOf(path, entry).filter((b) => b.language === 'http') }]
-    }),
-  )
-}
-
-describe('docs/errors.md', () => {
-  test('has one entry for every code, with its status, and no other', () => {
-    const entries = [...errorEntries()].map(([code, { status }]) => [code, status])
-    expect(Object.fromEntries(entries)).toEqual(statusOf)
-    expect(entries.map(([code]) => code).sort()).toEqual([...errorCodes].sort())
+  test('every request and response of docs/http-api.md is in a generated part: the examples of the code are tested', () => {
+    const byHand = read('docs/http-api.md').replaceAll(/^<!-- generated: .*? -->$.*?^<!-- \/generated -->$/gms, '')
+    expect(byHand.match(/^```http$/m)).toBeNull()
+    expect(blocksOf('docs/http-api.md').filter(({ language }) => language === 'http').length).toBeGreaterThan(60)
   })
 
-  test('every entry has an example of its code, with its status, and says how to fix it', () => {
-    for (const [code, { status, blocks }] of errorEntries()) {
-      const answers = blocks.flatMap(({ text }) => parseShown(text).answer ?? [])
-      const own = answers.filter(({ body }) => body?.error?.code === code)
-      expect({ code, examples: own.map((answer) => answer.status) }).toEqual({ code, examples: [status] })
-      expect(section('docs/errors.md', `### \`${code}\``)).toContain('\nFix: ')
-    }
+  test('an operation that the page does not name goes to its chapter; without that, the error names it', () => {
+    const page = read('docs/http-api.md').replace('<!-- generated: applyBatch -->', '<!-- generated: codes -->')
+    expect(withGeneratedParts(page)).toContain('\n### `POST /v1/:db/:table/batch`\n')
+    const without = page.replace(' Queries-and-batches -->', ' -->')
+    expect(() => withGeneratedParts(without)).toThrow('no part for applyBatch (Queries and batches)')
   })
 
-  test('every entry is under its status', () => {
-    for (const part of read('docs/errors.md').split(/^## /m).slice(1)) {
-      for (const [, status] of part.matchAll(/^\*\*(\d{3})\*\* /gm)) expect(part.slice(0, 3)).toBe(status!)
-    }
+  test('every chapter of the catalogue has a place on the page for operations to come', () => {
+    const words = partsOf(read('docs/http-api.md')).flatMap((part) => part.split(' '))
+    expect(Object.keys(tags).filter((tag) => !words.includes(tag.replaceAll(' ', '-')))).toEqual([])
   })
-})
 
-describe('docs/http-api.md', () => {
-  const needs: Record<string, string> = { read: 'any', write: 'secret', 'manage-keys': 'secret, unlimited' }
-
-  test('lists every route with the key that it needs, and no other', () => {
+  test('docs/http-api.md lists every route with the key that it needs, and no other', () => {
+    const needs: Record<string, string> = { read: 'any', write: 'secret', 'manage-keys': 'secret, unlimited' }
     const served = Object.entries(routes).flatMap(([path, methods]) =>
       Object.entries(methods)
         // `query`, `find`, `batch` and `restore` are hash keys like any other for GET and DELETE.
@@ -477,12 +357,48 @@ describe('docs/http-api.md', () => {
       key,
     ])
     const open = Object.keys(openRoutes).map((path) => [`GET ${path}`, 'none'])
+    const files = ['GET', 'PUT'].map((method) => [`${method} /files/<bucket id>/<name>`, 'none'])
     expect(listed.sort()).toEqual(
-      [...served, ...open, [`GET ${consolePath}`, 'none'], [`POST ${mcpPath}`, 'any']].sort(),
+      [...served, ...open, ...files, [`GET ${consolePath}`, 'none'], [`POST ${mcpPath}`, 'any']].sort(),
     )
   })
 
-  test('every code that it names exists', () => {
+  test('each section of a route lists, with the codes that all routes of its kind have, exactly its error codes', () => {
+    const common = tableRows(section('docs/http-api.md', '### Codes of every route')).map(([kind, codes]) => ({
+      kind: kind!,
+      codes: codeSpans(codes!),
+    }))
+    const document = makeDocument()
+    let compared = 0
+    for (const [path, item] of Object.entries(document.paths)) {
+      for (const [method, operation] of Object.entries(item)) {
+        if (method === 'head' || method === 'options' || operation.operationId.endsWith('WithRangeKey')) continue
+        const route = `${method.toUpperCase()} ${path.replace('{bucketId}/{name}', '<bucket id>/<name>').replaceAll(/\{(\w+)\}/g, ':$1')}`
+        const isSecret = operation.security.length === 1
+        const kinds: Record<string, boolean> = {
+          'every route': true,
+          'below `/v1` and `/api`': /^\/(v1|api)\b/.test(path),
+          'with a database in the path': /\{(db|collection)\}/.test(path),
+          'with a JSON body': operation.requestBody?.content['application/json'] !== undefined,
+          'for secret keys only': isSecret,
+          'for secret keys only, other than `GET`': isSecret && method !== 'get',
+        }
+        expect(common.map(({ kind }) => kind)).toEqual(Object.keys(kinds))
+        const [, own = ''] = /Errors: (.*)\.$/m.exec(section('docs/http-api.md', `### \`${route}\``)) ?? []
+        const said = [...common.filter(({ kind }) => kinds[kind]).flatMap(({ codes }) => codes), ...codeSpans(own)]
+        const answered = Object.values(operation.responses).flatMap((response) => {
+          const name = '$ref' in response ? response.$ref.split('/').at(-1)! : undefined
+          const whole = name === undefined ? (response as ResponseObject) : document.components.responses[name]!
+          return whole['x-error-codes'] ?? []
+        })
+        expect([route, ...said.sort()]).toEqual([route, ...answered.sort()])
+        compared++
+      }
+    }
+    expect(compared).toBeGreaterThan(50)
+  })
+
+  test('every code that docs/http-api.md names exists', () => {
     const named = codeSpans(withoutBlocks(read('docs/http-api.md'))).filter((code) =>
       /^(invalid|reserved|batch|missing|expired|revoked|read_only|key|secret|route|table|record|method|body|bucket|file|private|digest|range_not)_\w+$/.test(
         code,
@@ -490,6 +406,59 @@ describe('docs/http-api.md', () => {
     )
     expect(named.length).toBeGreaterThan(10)
     expect(named.filter((code) => !errorCodes.includes(code as never))).toEqual([])
+  })
+})
+
+const errorEntries = (): Map<string, { status: number; answers: Json[] }> => {
+  const path = 'docs/errors.md'
+  const entries = read(path).split(/^### /m).slice(1)
+  return new Map(
+    entries.map((entry) => {
+      const [, code] = /^`(\w+)`\n/.exec(entry)!
+      const [, status] = /^\*\*(\d{3})\*\* /m.exec(entry)!
+      const answers = blocksOf(path, entry).flatMap(({ text }) => {
+        const shown = /^HTTP\/1\.1 (\d{3}) .*?\n\n(.*)$/s.exec(text)
+        return shown === null ? [] : [{ status: Number(shown[1]), body: JSON.parse(shown[2]!) }]
+      })
+      return [code!, { status: Number(status), answers }]
+    }),
+  )
+}
+
+describe('docs/errors.md', () => {
+  test('has one entry for every code, with its status and an example, and says how to fix it', () => {
+    const entries = [...errorEntries()].map(([code, { status, answers }]) => {
+      expect(section('docs/errors.md', `### \`${code}\``)).toContain('\nFix: ')
+      return [code, status, answers.map((answer) => [answer.status, answer.body.error.code])]
+    })
+    expect(entries).toEqual(
+      errorCodes
+        .toSorted((a, b) => statusOf[a] - statusOf[b])
+        .map((code) => [code, statusOf[code], [[statusOf[code], code]]]),
+    )
+  })
+
+  test('every entry is under its status', () => {
+    for (const part of read('docs/errors.md').split(/^## /m).slice(1)) {
+      for (const [, status] of part.matchAll(/^\*\*(\d{3})\*\* /gm)) expect(part.slice(0, 3)).toBe(status!)
+    }
+  })
+
+  // A machine that works causes none of these, so test/openapi/codes.test.ts does not see them either.
+  test('the errors of a failing machine have the words of the server', () => {
+    const source = [
+      'http/answer-error.ts',
+      'http/admit.ts',
+      'engines/sqlite/disk/damage.ts',
+      'engines/sqlite/write/write-connection.ts',
+      'engines/sqlite/write/write-queue.ts',
+    ]
+      .map((file) => read(`packages/server/src/${file}`))
+      .join('\n')
+    for (const code of ['internal', 'store_damaged', 'outcome_unknown', 'unavailable', 'storage_full']) {
+      const { message, hint } = errorEntries().get(code)!.answers[0]!.body.error
+      for (const words of [message, hint]) expect(`${code}: ${words} ${source.includes(words)}`).toEndWith(' true')
+    }
   })
 })
 
@@ -518,7 +487,7 @@ describe('numbers in the documents', () => {
   test('the tables of limits have every limit of core/limits.ts with its value, once', () => {
     const shown = [
       ...boundsOf('docs/http-api.md', '## Limits'),
-      ...boundsOf('docs/operating.md', '## Bounds of a process'),
+      ...boundsOf('docs/reference.md', '## Bounds of a process'),
     ]
     expect(shown.map(([name]) => name).sort()).toEqual(Object.keys(limits).sort())
     expect(Object.fromEntries(shown)).toEqual({ ...limits })
@@ -526,7 +495,7 @@ describe('numbers in the documents', () => {
 
   test('the checkpoint policy is the one in the code', () => {
     const source = read('packages/server/src/engines/sqlite/checkpoint/checkpoint-policy.ts')
-    const rows = tableRows(section('docs/operating.md', '## Checkpoints')).filter(
+    const rows = tableRows(section('docs/reference.md', '## Checkpoints')).filter(
       ([, , cell]) => codeSpans(cell ?? '').length > 0,
     )
     expect(rows.map(([, , name]) => codeSpans(name!)[0])).toEqual([
@@ -608,8 +577,8 @@ describe('commands and flags', () => {
     expect(named.filter(({ flag }) => !known.has(flag))).toEqual([])
   })
 
-  test('docs/operating.md lists every command with every flag', () => {
-    const listed = tableRows(section('docs/operating.md', '## Running it'))
+  test('docs/reference.md lists every command with every flag', () => {
+    const listed = tableRows(section('docs/reference.md', '## Commands'))
       .filter(([command]) => command!.startsWith('`cubby '))
       .map(([command, flags]) => [codeSpans(command!)[0], codeSpans(flags!)])
     const known = commands.map(({ name, positionals = [], flags }) => [
@@ -622,7 +591,7 @@ describe('commands and flags', () => {
   test('the defaults that are shown are those of the command', () => {
     const serve = commands.find(({ name }) => name === 'serve')!.flags
     const [data, host, port] = ['data', 'host', 'port'].map((flag) => serve[flag]!.default)
-    expect(read('docs/operating.md')).toContain(`npx cubbydb serve --data ${data} --host ${host} --port ${port}\n`)
+    expect(read('docs/running.md')).toContain(`npx cubbydb serve --data ${data} --host ${host} --port ${port}\n`)
     expect(read('README.md')).toContain(`\`http://${host}:${port}\``)
     expect(read('README.md')).toContain(`\`${data}\``)
   })
@@ -647,14 +616,14 @@ describe('commands and flags', () => {
     expect([...inTests].filter((name) => !read('CONTRIBUTING.md').includes(name))).toEqual([])
   })
 
-  test('docs/operating.md explains every line of the log, with its level, and no other', () => {
+  test('docs/watching.md explains every line of the log, with its level, and no other', () => {
     const dir = 'packages/server/src'
     const source = readdirSync(join(root, dir), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => read(join(dir, name)))
       .join('\n')
     const logged = Array.from(source.matchAll(/\blog\('(\w+)', '([^']+)'/g), ([, level, text]) => `${level} ${text}`)
-    const explained = tableRows(section('docs/operating.md', '## What to watch')).flatMap(([level, cell]) =>
+    const explained = tableRows(section('docs/watching.md', '## The log')).flatMap(([level, cell]) =>
       codeSpans(cell!).map((text) => `${level} ${text}`),
     )
     expect(explained.sort()).toEqual([...new Set(logged)].sort())
@@ -669,6 +638,16 @@ describe('between the documents', () => {
     expect(markdownIn('docs').filter((path) => !linked.includes(path))).toEqual([])
   })
 
+  const headingsOf = (path: string): string[] =>
+    Array.from(withoutBlocks(read(path)).matchAll(/^#+ (.*)$/gm), ([, heading]) => heading!)
+
+  /** Whether there is no such file or heading, or the anchor could be that of several. Versions repeat theirs: the first is meant. */
+  const isBroken = (path: string, anchor?: string): boolean => {
+    if (anchor === undefined || !existsSync(join(root, path))) return !existsSync(join(root, path))
+    const found = headingsOf(path).filter((heading) => anchorOf(heading) === anchor).length
+    return found !== 1 && !(found > 1 && path === 'CHANGELOG.md')
+  }
+
   test('every link leads to a file and a heading that exist', () => {
     const broken: string[] = []
     for (const path of everyPage) {
@@ -676,17 +655,46 @@ describe('between the documents', () => {
       for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
         if (/^[a-z]+:/.test(target!)) continue
         const [file, anchor] = target!.split('#') as [string, string | undefined]
-        const to = file === '' ? path : join(dirname(path), file)
-        if (!existsSync(join(root, to))) broken.push(`${path}: ${target}`)
-        else if (anchor !== undefined) {
-          const headings = Array.from(withoutBlocks(read(to)).matchAll(/^#+ (.*)$/gm), ([, heading]) =>
-            anchorOf(heading!),
-          )
-          if (!headings.includes(anchor)) broken.push(`${path}: ${target}`)
-        }
+        if (isBroken(file === '' ? path : join(dirname(path), file), anchor)) broken.push(`${path}: ${target}`)
       }
     }
     expect(broken).toEqual([])
+  })
+
+  // Help, messages and comments name a page, and some of its headings: `docs/recovering.md, "When the disk fails"`.
+  test('every page and heading that the code names exists', () => {
+    const folders = [
+      'packages/server/src',
+      'packages/client/src',
+      'packages/console/src',
+      'deploy',
+      'examples',
+      'bench',
+    ]
+    const files = folders.flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && /\.(tsx?|mjs|md|yaml|service)$/.test(entry.name))
+        .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+        .filter((path) => !path.includes('node_modules')),
+    )
+    const broken: string[] = []
+    let named = 0
+    for (const path of ['Dockerfile', ...files]) {
+      const names = /\bdocs\/[\w/-]+\.md(?:#([\w-]+)|,? \(?"([A-Z][^"]+)")?/g
+      for (const [name, anchor, heading] of read(path).matchAll(names)) {
+        named++
+        const page = /^docs\/[\w/-]+\.md/.exec(name)![0]
+        if (isBroken(page, anchor ?? (heading === undefined ? undefined : anchorOf(heading))))
+          broken.push(`${path}: ${name}`)
+      }
+      // The server sends docs/http-api.md under this path.
+      for (const [name, anchor] of read(path).matchAll(/\/docs\.md#([\w-]+)/g)) {
+        named++
+        if (isBroken('docs/http-api.md', anchor)) broken.push(`${path}: ${name}`)
+      }
+    }
+    expect(broken).toEqual([])
+    expect(named).toBeGreaterThan(20)
   })
 
   test('CONTRIBUTING.md gives a reason for every dependency, and for no other', () => {

@@ -492,7 +492,7 @@ describe('as on Citus', () => {
     // Before any other statement: Citus distributes no table in a transaction that has used several connections to a worker.
     const begins = texts.indexOf('begin isolation level read committed read write')
     expect(texts[begins + 1]).toBe(`set local citus.multi_shard_modify_mode = 'sequential'`)
-    expect(texts).toContain('alter table if exists cubby_records rename to cubby_record')
+    expect(texts).toContain('alter table cubby_records rename to cubby_record')
     expect(texts).toContain(
       'alter table cubby_api_key rename constraint cubby_api_keys_kind_check to cubby_api_key_kind_check',
     )

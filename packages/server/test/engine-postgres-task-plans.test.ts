@@ -58,6 +58,11 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
   },
   { statement: sql.anyDue, values: [1, nowMs], looks: { cubby_run_due: /task_id = .*held = .*run_at <=/ } },
   { statement: sql.oldestRun, values: [1], looks: { cubby_run_due: /task_id = .*held =/ } },
+  {
+    statement: sql.countByStatus,
+    values: [1, nowMs, dueRows],
+    looks: { cubby_run_by_status: /task_id = .*status =/ },
+  },
   { statement: sql.countRunning, values: [1, dueRows], looks: { cubby_run_by_status: /task_id = .*status =/ } },
   { statement: sql.findExpired, values: [nowMs, dueRows], looks: { cubby_run_by_lease: /lease_until <=/ } },
   {

@@ -28,7 +28,7 @@ const withLongRuns = async (use: (writer: WriteConnection, claim: Command) => vo
     try {
       use(writer, { kind: 'claimRuns', fence, options, nowMs: Date.now() + 1_000 })
     } finally {
-      writer.close()
+      writer.db.close()
     }
   } finally {
     rmSync(dir, { recursive: true, force: true })

@@ -3,8 +3,16 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CubbyError } from '../src/core/errors.ts'
 import { Connection } from '../src/engines/sqlite/connection.ts'
-import { readSpace, type Space, type VacuumStep, vacuumStep } from '../src/engines/sqlite/maintenance/vacuum-step.ts'
-import { freeShareMax, freeShareUnderLoadMax, pauseMs, Vacuumer } from '../src/engines/sqlite/maintenance/vacuumer.ts'
+import {
+  freeShareMax,
+  freeShareUnderLoadMax,
+  pauseMs,
+  readSpace,
+  type Space,
+  Vacuumer,
+  type VacuumStep,
+  vacuumStep,
+} from '../src/engines/sqlite/maintenance/vacuumer.ts'
 import { prepareStore } from '../src/engines/sqlite/migrations/prepare-store.ts'
 import { WriteConnection } from '../src/engines/sqlite/write/write-connection.ts'
 import { eventually, makeTempDir, removeTempDir } from './harness.ts'
@@ -102,7 +110,7 @@ describe('one step', () => {
     expect(readSpace(db).freePages).toBe(freePages)
     expect(writer.commit([vacuum])[0]).toMatchObject({ value: { freePages: 0 } })
     expect(readSpace(db).freePages).toBe(0)
-    writer.close()
+    writer.db.close()
   })
 })
 

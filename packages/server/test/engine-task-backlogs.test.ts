@@ -88,6 +88,11 @@ const countRows = async (work: () => unknown): Promise<number> => {
     const statement = prepare.call(this, sql)
     return {
       run: () => statement.run(),
+      get(...values: never[]) {
+        const found = statement.get(...values)
+        if (found !== null) rows++
+        return found
+      },
       all(...values: never[]) {
         const found = statement.all(...values)
         rows += found.length

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Connection } from '../src/engines/sqlite/connection.ts'
-import { openDatabase } from '../src/engines/sqlite/open-database.ts'
+import { Connection, openDatabase } from '../src/engines/sqlite/connection.ts'
 
 // A schema that somebody else made can call functions in defaults, checks and indexes. Without this setting SQLite lets it
 // call all of them.
@@ -24,5 +23,5 @@ test('there is no other way to open an SQLite file', () => {
       name.endsWith('.ts') &&
       /^import (?!type )[^;]*?from 'bun:sqlite'/m.test(readFileSync(join(source, name), 'utf8')),
   )
-  expect(opening).toEqual(['engines/sqlite/open-database.ts'])
+  expect(opening).toEqual(['engines/sqlite/connection.ts'])
 })

@@ -68,6 +68,35 @@ describe('the document', () => {
     expect(unused).toEqual([])
   })
 
+  test('is in parts by area, each a valid document of its own, which together have all operations', async () => {
+    const parts: Json[] = []
+    for (const area of ['tables', 'records', 'items', 'buckets', 'files', 'tasks', 'runs', 'api-keys', 'service']) {
+      const { status, body: part } = await server.request('GET', `/openapi.json?area=${area}`)
+      const validator = new Validator()
+      const { valid, errors } = await validator.validate(structuredClone(part))
+      expect({ area, status, valid, errors }).toEqual({ area, status: 200, valid: true, errors: undefined })
+      const text = JSON.stringify(part)
+      const pointers = [...text.matchAll(/"#(\/components\/[^"]+)"/g)].map(([, pointer]) =>
+        pointer!.split('/').slice(1),
+      )
+      for (const [, kind, name] of pointers) expect(part.components[kind!]).toHaveProperty([name!])
+      for (const [kind, named] of Object.entries<Json>(part.components)) {
+        if (kind === 'securitySchemes') continue
+        for (const name of Object.keys(named)) expect(text).toContain(`"#/components/${kind}/${name}"`)
+      }
+      expect(operationsOf(part).length).toBeGreaterThan(0)
+      expect(text.length).toBeLessThan(JSON.stringify(document).length / 2)
+      parts.push(part)
+    }
+    const ids = (one: Json): string[] => operationsOf(one).map(({ id }) => id)
+    expect(parts.flatMap(ids).sort()).toEqual(ids(document).sort())
+    const { status, body } = await server.request('GET', '/openapi.json?area=record')
+    expect([status, body.error.code, body.error.field]).toEqual([400, 'invalid_request', 'area'])
+    expect(body.error.hint).toStartWith(
+      'Parts: tables, records, items, buckets, files, tasks, runs, api-keys, service.',
+    )
+  })
+
   test('gives each operation an id of its own, a summary, a description and a known tag', () => {
     const ids = operations().map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)

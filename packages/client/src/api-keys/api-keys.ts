@@ -3,6 +3,19 @@ import { type ListOptions, listPath, Pages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
 import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse, OwnKey } from '../transport/wire.ts'
 
+export interface NewKey extends Omit<CreateKeyRequest, 'expiresAt'> {
+  /** A `Date`, or epoch milliseconds. If the calling key ends earlier, the new one ends with it. */
+  expiresAt?: Date | number
+}
+
+/** JSON would turn a time that is not a number into null, which means a key without an end. */
+const timeOf = (time: Date | number | undefined): number | undefined => {
+  const ms = time?.valueOf()
+  if (Number.isNaN(ms))
+    throw refusal('invalid_request', 'expiresAt', 'is not a valid time; it takes a Date or epoch milliseconds.')
+  return ms
+}
+
 /** The API keys of the organization. Every method but `self` needs a secret key that is not limited to databases. */
 export class Keys {
   /** @internal */
@@ -15,8 +28,9 @@ export class Keys {
   }
 
   /** Only this response contains the key itself. */
-  async create(key: CreateKeyRequest, options?: RequestOptions): Promise<CreateKeyResponse> {
-    return this.#send({ method: 'POST', path: '/api/keys', effect: 'write', body: JSON.stringify(key) }, options)
+  async create(key: NewKey, options?: RequestOptions): Promise<CreateKeyResponse> {
+    const body = JSON.stringify({ ...key, expiresAt: timeOf(key.expiresAt) })
+    return this.#send({ method: 'POST', path: '/api/keys', effect: 'write', body }, options)
   }
 
   /** Newest first. The keys are masked. */

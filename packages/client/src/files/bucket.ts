@@ -141,17 +141,25 @@ export class Bucket<Metadata extends object = Record<string, unknown>> {
     )
   }
 
-  /** By name, or with `index: 't'` newest first. Await it to get one page, or use `for await` for the files of all pages. */
+  /**
+   * By name, or with `index: 't'` newest first. Await it to get one page, or use `for await` for the files of all pages;
+   * `pages()` has the folders too.
+   */
   query(
-    query: FileQuery & { select?: 'data' } = {},
+    query: FileQuery & { select?: 'data'; folders: true },
     options?: RequestOptions,
-  ): Pages<FileQueryResponse<Metadata>, FileItem<Metadata>> {
+  ): Pages<FileQueryResponse<Metadata> & { folders: string[] }, FileItem<Metadata>>
+  query(
+    query?: FileQuery & { select?: 'data' },
+    options?: RequestOptions,
+  ): Pages<FileQueryResponse<Metadata>, FileItem<Metadata>>
+  query(query: FileQuery & { select?: 'data' } = {}, options?: RequestOptions): unknown {
     return queryPages(this.#send, this.#path, query, options)
   }
 
   /** The number of files that the query finds, in all its pages. */
   async count(
-    query: Omit<FileQuery, 'expiresIn'> & { select?: 'count'; limit?: never } = {},
+    query: Omit<FileQuery, 'expiresIn' | 'folders'> & { select?: 'count'; limit?: never } = {},
     options?: RequestOptions,
   ): Promise<number> {
     return countAll(this.#send, this.#path, query, options)

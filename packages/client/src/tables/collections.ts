@@ -12,8 +12,8 @@ export const checkName = (name: string, field: string): string => {
 
 type Page<Member extends string, Item> = { [M in Member]: Item[] } & { cursor: string | null }
 
-/** What tables, buckets and tasks have in common. `Member` is where a page has them. */
-export class Collections<Active, Deleted, Member extends string> {
+/** What tables, buckets and tasks have in common. `Member` is where a page has them, `Asked` what else a caller may ask for. */
+export class Collections<Active, Deleted, Member extends string, Asked extends { counts?: boolean } = object> {
   /** @internal */
   protected readonly send: Send
   readonly #path: string
@@ -36,18 +36,19 @@ export class Collections<Active, Deleted, Member extends string> {
     return this.send({ method: 'POST', path, effect: 'write', body: properties && JSON.stringify(properties) }, options)
   }
 
-  async describe(name: string, options?: RequestOptions): Promise<Active> {
-    return this.send({ method: 'GET', path: this.pathOf(name), effect: 'read' }, options)
+  async describe(name: string, options: RequestOptions & Asked = {} as Asked): Promise<Active> {
+    const path = listPath(this.pathOf(name), { counts: options.counts })
+    return this.send({ method: 'GET', path, effect: 'read' }, options)
   }
 
   /** Sorted by name. `deleted: true` lists the dropped ones that can still be restored. */
-  list(options: ListOptions & { deleted: true }): Pages<Page<Member, Deleted>, Deleted>
-  list(options?: ListOptions & { deleted?: false }): Pages<Page<Member, Active>, Active>
-  list(options: ListOptions & { deleted?: boolean } = {}): unknown {
-    const { limit, deleted } = options
+  list(options: ListOptions & Asked & { deleted: true }): Pages<Page<Member, Deleted>, Deleted>
+  list(options?: ListOptions & Asked & { deleted?: false }): Pages<Page<Member, Active>, Active>
+  list(options: ListOptions & { counts?: boolean; deleted?: boolean } = {}): unknown {
+    const { limit, deleted, counts } = options
     return new Pages(
       (cursor = options.cursor) => {
-        const path = listPath(this.#path, { limit, cursor, deleted: deleted || undefined })
+        const path = listPath(this.#path, { limit, cursor, deleted: deleted || undefined, counts })
         return this.send<Page<string, unknown>>({ method: 'GET', path, effect: 'read' }, options)
       },
       (page) => page[`${this.#kind}s`]!,

@@ -14,14 +14,14 @@ import type {
 
 /** What a task is declared as: without what only the server knows. `null` is how it says that there is nothing. */
 const declarationOf = (task: ActiveTask): DeclareTaskRequest => {
-  const { db, task: name, oldestRunAt, status, createdAt, updatedAt, schedule, ...fields } = task
+  const { db, task: name, oldestRunAt, counts, status, createdAt, updatedAt, schedule, ...fields } = task
   const { nextRunAt, ...times } = schedule ?? {}
   const given = { ...fields, schedule: schedule && times }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
 }
 
-/** The tasks of one database. */
-export class Tasks extends Collections<ActiveTask, DeletedTask, 'tasks'> {
+/** The tasks of one database. With `counts: true`, `describe` and `list` also return how many runs have each status. */
+export class Tasks extends Collections<ActiveTask, DeletedTask, 'tasks', { counts?: boolean }> {
   /** @internal */
   static override readonly name: string = 'Tasks'
 

@@ -81,6 +81,8 @@ export type FileSelect = 'data' | 'count'
 export interface FileQuery {
   /** Only names that begin with it. Not with `index`. */
   prefix?: string
+  /** True: names with a `/` behind `prefix` are listed as `folders`. Not with `index` or `select: "count"`. */
+  folders?: boolean
   /** `t`: by `updatedAt`, newest first. Absent: by name, in UTF-8 byte order. */
   index?: 't'
   /** Default `data`. */
@@ -103,7 +105,9 @@ export interface FileItem<Metadata = Record<string, unknown>> extends FileRecord
 export interface FileQueryResponse<Metadata = Record<string, unknown>> {
   /** Empty with `select: "count"`. */
   items: FileItem<Metadata>[]
-  /** The number of items; with `select: "count"` the number of files that matched. */
+  /** Only with `folders: true`: the parts of names up to the first `/` behind `prefix`, each once, as prefixes of further queries. */
+  folders?: string[]
+  /** The number of items and folders; with `select: "count"` the number of files that matched. */
   count: number
   cursor: string | null
 }

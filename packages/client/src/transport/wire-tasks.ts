@@ -1,5 +1,7 @@
 // The JSON bodies of the requests and responses about tasks, as in wire.ts.
 
+import type { RunStatus } from './wire-runs.ts'
+
 /** When a task runs by itself. */
 export type TaskSchedule<Payload = Record<string, unknown>> = (
   | {
@@ -48,6 +50,9 @@ export type ScheduleOfTask<Payload = Record<string, unknown>> = (
   nextRunAt: number | null
 }
 
+/** How many runs have each status: each counted up to 1,000, in a listing up to 100. */
+export type RunCounts = Record<RunStatus, number>
+
 export interface ActiveTask<Payload = Record<string, unknown>> {
   db: string
   task: string
@@ -64,6 +69,8 @@ export interface ActiveTask<Payload = Record<string, unknown>> {
   schedule: ScheduleOfTask<Payload> | null
   /** Since when the oldest due run has been waiting; null if none is due. */
   oldestRunAt: number | null
+  /** Only with `counts: true`. */
+  counts?: RunCounts
   status: 'active'
   createdAt: number
   /** The version of the declaration. */

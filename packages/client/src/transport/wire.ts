@@ -178,6 +178,8 @@ export interface QueryResponse<Data = Record<string, unknown>, Item = RecordResp
   /** The number of items; with `select: "count"` the number of records that matched. */
   count: number
   cursor: string | null
+  /** Only in an empty first page: values of another type than the operand of `range` are stored. */
+  hint?: string
 }
 
 /** `POST /v1/:db/:table/find`: 1 to 100 keys, none twice. */

@@ -32,6 +32,8 @@ export interface Page<Item> {
   items: Item[]
   count: number
   cursor: string | null
+  /** Why the page may be empty. */
+  hint?: string
 }
 
 export type FileRow = Omit<FileItem, 'metadata'> & { metadata: string }

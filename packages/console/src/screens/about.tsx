@@ -88,9 +88,7 @@ export const AboutScreen = ({ db, table }: { db: string; table: string }) => {
     const deleted = await read<DeletedTable>('DELETE', path)
     await loadContents(db)
     navigate({ screen: 'database', db })
-    toast(`${table} is deleted. It can be restored until ${showInstant(deleted.recoverableUntil).local}.`, () =>
-      restore(deleted),
-    )
+    toast(`${table} is deleted. It can be restored for 7 days.`, () => restore(deleted))
   }
   return (
     <Screen

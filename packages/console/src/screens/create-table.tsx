@@ -3,7 +3,8 @@ import { ApiError } from '../api/error.ts'
 import { pathOf, send } from '../api/request.ts'
 import type { Slot } from '../api/types.ts'
 import { navigate } from '../router.ts'
-import { loadCatalogue, loadContents } from '../state/catalogue.ts'
+import { refreshRail } from '../state/catalogue.ts'
+import { createdTables } from '../state/overlay.ts'
 import { nameFault } from '../text/names.ts'
 import { into } from '../ui/action.tsx'
 import { FormDialog, TextField } from '../ui/form.tsx'
@@ -26,10 +27,16 @@ const declarationOf = (rows: IndexRow[]) =>
       ]),
   )
 
-/** Creates a table; with `db` in that database. */
-export const CreateTable = ({ db: givenDb, onClose }: { db?: string; onClose: () => void }) => {
+interface Props {
+  db?: string
+  table?: string
+  onClose: () => void
+}
+
+/** Creates a table; with `db` in that database, with `table` of that name. */
+export const CreateTable = ({ db: givenDb, table: givenTable, onClose }: Props) => {
   const db = useSignal(givenDb ?? '')
-  const table = useSignal('')
+  const table = useSignal(givenTable ?? '')
   const rows = useSignal<IndexRow[]>([])
   const wasSubmitted = useSignal(false)
   const faultOf = (name: string) => (wasSubmitted.value || name !== '' ? nameFault(name) : undefined)
@@ -45,7 +52,8 @@ export const CreateTable = ({ db: givenDb, onClose }: { db?: string; onClose: ()
     if (answer.status === 200) {
       throw new ApiError(200, 'table_exists', 'This table exists already.', 'Open it instead.', 'table', undefined)
     }
-    await (givenDb === undefined ? loadCatalogue() : loadContents(db.value))
+    await refreshRail(db.value)
+    createdTables.value++
     onClose()
     navigate({ screen: 'table', db: db.value, table: table.value })
   }

@@ -1,18 +1,18 @@
-import { useSignal } from '@preact/signals'
 import { pageRowsMax } from '../../../server/src/core/limits.ts'
 import { pathOf, read, send } from '../api/request.ts'
 import type { DeletedTable, Indices, TableMetadata } from '../api/types.ts'
 import { hrefOf } from '../router.ts'
-import { contents, loadContents } from '../state/catalogue.ts'
+import { loadContents } from '../state/catalogue.ts'
+import { overlay } from '../state/overlay.ts'
 import { canWrite } from '../state/session.ts'
 import { set } from '../ui/action.tsx'
+import { DatabaseTabs } from '../ui/database-tabs.tsx'
 import { Deleted, type DeletedThing } from '../ui/deleted.tsx'
 import { List } from '../ui/list.tsx'
 import { Shown, useLoad } from '../ui/load.tsx'
-import { Empty, Screen, Section } from '../ui/screen.tsx'
+import { Empty, Screen } from '../ui/screen.tsx'
 import { Time } from '../ui/time.tsx'
 import { toast } from '../ui/toasts.tsx'
-import { CreateTable } from './create-table.tsx'
 import { RemoveSampleButton } from './sample/sample-button.tsx'
 import { sampleDatabase } from './sample/shop.ts'
 
@@ -51,28 +51,10 @@ export const IndexList = ({ indices }: { indices: Indices }) => {
   )
 }
 
-const Neighbours = ({ db }: { db: string }) => {
-  const found = contents.value.get(db)
-  if (found === undefined || 'error' in found) return null
-  return (
-    <>
-      <a class="button" href={hrefOf({ screen: 'buckets', db })}>
-        Buckets <small>{found.buckets.length}</small>
-      </a>
-      {canWrite.value && (
-        <a class="button" href={hrefOf({ screen: 'tasks', db })}>
-          Tasks <small>{found.tasks.length}</small>
-        </a>
-      )}
-    </>
-  )
-}
-
 export const DatabaseScreen = ({ db }: { db: string }) => {
-  const isCreating = useSignal(false)
   const active = useLoad((signal) => readTables(db, '', signal), [db])
   const deleted = useLoad((signal) => readTables<DeletedTable>(db, '&deleted=true', signal), [db])
-  const create = set(isCreating, true)
+  const create = set(overlay, { kind: 'createTable', db })
   const reload = () => Promise.all([active.reload(), deleted.reload(), loadContents(db)])
   const restore = async ({ name, deletedAt }: DeletedThing) => {
     await send('POST', pathOf('v1', db, name, 'restore'), { body: JSON.stringify({ deletedAt }) })
@@ -81,11 +63,10 @@ export const DatabaseScreen = ({ db }: { db: string }) => {
   }
   return (
     <Screen
-      path={[{ label: 'Databases', to: { screen: 'home' } }]}
+      path={[{ label: 'Overview', to: { screen: 'home' } }]}
       title={db}
       actions={
         <>
-          <Neighbours db={db} />
           {canWrite.value && db === sampleDatabase && <RemoveSampleButton />}
           {canWrite.value && (
             <button type="button" class="filled" onClick={create}>
@@ -96,6 +77,7 @@ export const DatabaseScreen = ({ db }: { db: string }) => {
       }
     >
       <div class="pad">
+        <DatabaseTabs db={db} at="database" />
         <Shown of={active}>
           {(tables) =>
             tables.length === 0 ? (
@@ -107,23 +89,21 @@ export const DatabaseScreen = ({ db }: { db: string }) => {
                 )}
               </Empty>
             ) : (
-              <Section title="Tables">
-                <List heads={['table', 'indices', 'created']}>
-                  {tables.map(({ table, indices, createdAt }) => (
-                    <tr key={table}>
-                      <th scope="row">
-                        <a href={hrefOf({ screen: 'table', db, table })}>{table}</a>
-                      </th>
-                      <td>
-                        <IndexList indices={indices} />
-                      </td>
-                      <td class="nowrap">
-                        <Time ms={createdAt} />
-                      </td>
-                    </tr>
-                  ))}
-                </List>
-              </Section>
+              <List class="blocks" heads={['table', 'indices', 'created']}>
+                {tables.map(({ table, indices, createdAt }) => (
+                  <tr key={table}>
+                    <th scope="row">
+                      <a href={hrefOf({ screen: 'table', db, table })}>{table}</a>
+                    </th>
+                    <td data-label="indices">
+                      <IndexList indices={indices} />
+                    </td>
+                    <td class="nowrap" data-label="created">
+                      <Time ms={createdAt} />
+                    </td>
+                  </tr>
+                ))}
+              </List>
             )
           }
         </Shown>
@@ -139,15 +119,6 @@ export const DatabaseScreen = ({ db }: { db: string }) => {
           </Shown>
         )}
       </div>
-      {isCreating.value && (
-        <CreateTable
-          db={db}
-          onClose={() => {
-            isCreating.value = false
-            reload()
-          }}
-        />
-      )}
     </Screen>
   )
 }

@@ -9,42 +9,65 @@ import {
   contents,
   loadCatalogue,
   loadContents,
+  openedDatabasesMax,
   opening,
+  refreshRail,
   unreadDatabases,
 } from '../state/catalogue.ts'
-import { canWrite } from '../state/session.ts'
+import { overlay } from '../state/overlay.ts'
+import { preference, setPreference } from '../state/preferences.ts'
+import { recentTables } from '../state/recent-tables.ts'
+import { runCounts } from '../state/run-counts.ts'
+import { canWrite, session } from '../state/session.ts'
 import { set } from '../ui/action.tsx'
+import { Deleted } from '../ui/deleted.tsx'
 import { ErrorBox } from '../ui/error-box.tsx'
-import { hidden, List } from '../ui/list.tsx'
+import { List } from '../ui/list.tsx'
 import { LatePlaceholder, useLoad } from '../ui/load.tsx'
-import { entriesOf, UnreadDatabases } from '../ui/rail.tsx'
-import { Screen } from '../ui/screen.tsx'
-import { Connect } from './connect.tsx'
-import { CreateTable } from './create-table.tsx'
-import { SampleButton } from './sample/sample-button.tsx'
+import { entriesOf, FailedCount, failedSum, UnreadDatabases } from '../ui/rail.tsx'
+import { Empty, Screen, Section } from '../ui/screen.tsx'
+import { toast } from '../ui/toasts.tsx'
+import { Checklist } from './overview/checklist.tsx'
+import { NewestWrites, readNewest } from './overview/newest-writes.tsx'
+import { readRestorable, restoreThing } from './overview/restorable.ts'
+import { describeOwn } from './sign-in.tsx'
 
-// `#/`: every database with what is in it.
+// `#/`: what is in the organization, what went wrong, what was written last, and what can be restored.
 
-const counted = (count: number, one: string): string => `${count.toLocaleString('en')} ${one}${count === 1 ? '' : 's'}`
+const isRead = (found: Contents | { error: unknown } | undefined): found is Contents =>
+  found !== undefined && !('error' in found)
 
-const summaryOf = ({ tables, buckets, tasks, isCut }: Contents): string =>
-  [
-    tables.length > 0 && counted(tables.length, 'table'),
-    buckets.length > 0 && counted(buckets.length, 'bucket'),
-    tasks.length > 0 && counted(tasks.length, 'task'),
-  ]
-    .filter(Boolean)
-    .join(', ') + (isCut ? ' and more' : '')
+/** So many tables belong to somebody who has just begun. */
+const fewTables = 3
+const queriedTablesMax = 6
 
 const Names = ({ db, of }: { db: string; of: Contents }) => (
   <ul class="names">
-    {entriesOf(db, of).map(({ name, kind, to }) => (
-      <li key={`${kind} ${name}`}>
-        <a href={hrefOf(to)}>{name}</a> {kind !== 'table' && <small>{kind}</small>}
-      </li>
-    ))}
+    {entriesOf(db, of).map(({ name, kind, to }) => {
+      const counts = kind === 'task' ? runCounts.value.get(`${db}/${name}`) : undefined
+      return (
+        <li key={`${kind} ${name}`}>
+          <a href={hrefOf(to)}>{name}</a>{' '}
+          {kind !== 'table' && (
+            <small>
+              {kind}
+              {counts?.queued && ` · ${counts.queued} queued`}
+            </small>
+          )}
+          {counts?.failed && ' '}
+          {counts?.failed && (
+            <a class="failed-link" href={hrefOf({ screen: 'task', db, task: name, status: 'failed' })}>
+              <FailedCount count={counts.failed} />
+            </a>
+          )}
+        </li>
+      )
+    })}
   </ul>
 )
+
+const count = (things: readonly unknown[], isCut: boolean): string =>
+  `${things.length.toLocaleString('en')}${isCut && things.length >= 1000 ? '+' : ''}`
 
 const DatabaseRow = ({ db }: { db: string }) => {
   const found = contents.value.get(db)
@@ -53,16 +76,38 @@ const DatabaseRow = ({ db }: { db: string }) => {
       <th scope="row">
         <a href={hrefOf({ screen: 'database', db })}>{db}</a>
       </th>
-      <td>
-        {found === undefined && !opening.value.has(db) && (
-          <button type="button" class="link" onClick={() => loadContents(db)}>
-            Show what is in it
-          </button>
-        )}
-        {found && 'error' in found && <ErrorBox error={found.error} retry={() => loadContents(db)} />}
-        {found && !('error' in found) && <Names db={db} of={found} />}
-      </td>
-      <td class="muted nowrap from-small">{found && !('error' in found) && summaryOf(found)}</td>
+      {isRead(found) ? (
+        <>
+          <td class="num" data-label="tables">
+            {count(found.tables, found.isCut)}
+          </td>
+          <td class="num" data-label="buckets">
+            {count(found.buckets, found.isCut)}
+          </td>
+          {canWrite.value && (
+            <>
+              <td class="num" data-label="tasks">
+                {count(found.tasks, found.isCut)}
+              </td>
+              <td class="num">
+                <FailedCount count={failedSum(db, found)} />
+              </td>
+            </>
+          )}
+          <td>
+            <Names db={db} of={found} />
+          </td>
+        </>
+      ) : (
+        <td colSpan={canWrite.value ? 5 : 3}>
+          {found === undefined && !opening.value.has(db) && (
+            <button type="button" class="link" onClick={() => loadContents(db)}>
+              Show what is in it
+            </button>
+          )}
+          {found && 'error' in found && <ErrorBox error={found.error} retry={() => loadContents(db)} />}
+        </td>
+      )}
     </tr>
   )
 }
@@ -70,114 +115,150 @@ const DatabaseRow = ({ db }: { db: string }) => {
 const matches = (db: string, filter: string): boolean => {
   const found = contents.value.get(db)
   if (filter === '' || db.includes(filter)) return true
-  if (found === undefined || 'error' in found) return false
-  const names = [
-    ...found.tables.map(({ table }) => table),
-    ...found.buckets.map(({ bucket }) => bucket),
-    ...found.tasks.map(({ task }) => task),
-  ]
-  return names.some((name) => name.includes(filter))
+  return isRead(found) && entriesOf(db, found).some(({ name }) => name.includes(filter))
 }
 
-const FirstSteps = ({ create, connect }: { create: () => void; connect: () => void }) => (
-  <div class="first-steps">
-    <p>
-      A database holds tables of JSON records, buckets of files, and tasks. It is there as soon as something is in it.
-      {canWrite.value ? ' Three ways to begin:' : ' This key only reads, and there is nothing to read yet.'}
-    </p>
-    <div class="steps">
-      {canWrite.value && (
-        <>
-          <div class="step">
-            <h2>Create a table</h2>
-            <p>Name a database and a table. Records need no schema.</p>
-            <button type="button" class="filled" onClick={create}>
-              Create a table
-            </button>
-          </div>
-          <div class="step">
-            <h2>Load sample data</h2>
-            <p>A shop with orders and customers to look around in. You can remove it again with one click.</p>
-            <SampleButton />
-          </div>
-        </>
+const Databases = ({ of }: { of: readonly string[] }) => {
+  const filter = useSignal('')
+  const shown = of.filter((db) => matches(db, filter.value))
+  const number = (head: string) => ({ head, class: 'num' })
+  return (
+    <Section
+      title="Databases"
+      actions={
+        <input
+          type="search"
+          class="narrow"
+          aria-label="Filter this list"
+          placeholder="Filter  /"
+          data-focus-key="/"
+          onInput={(event) => {
+            filter.value = event.currentTarget.value.trim().toLowerCase()
+          }}
+        />
+      }
+    >
+      <List
+        class="blocks databases"
+        heads={[
+          'database',
+          number('tables'),
+          number('buckets'),
+          ...(canWrite.value ? [number('tasks'), number('failed runs')] : []),
+          'what is in it',
+        ]}
+      >
+        {shown.map((db) => (
+          <DatabaseRow key={db} db={db} />
+        ))}
+      </List>
+      {shown.length === 0 && unreadDatabases.value.length === 0 && (
+        <p class="muted">No database, table, bucket or task has “{filter}” in its name.</p>
       )}
-      <div class="step">
-        <h2>Connect from code</h2>
-        <p>The request for curl, TypeScript and agents, with this server's address.</p>
-        <button type="button" onClick={connect}>
-          Connect from code
-        </button>
+      {filter.value !== '' && <UnreadDatabases class="muted" />}
+      {catalogue.value?.isCut && <p class="muted">Only the first 1,000 databases are listed.</p>}
+    </Section>
+  )
+}
+
+/** The tables used last, and those of the first databases: where nothing was used yet, they are shown. */
+const tablesToRead = (databases: readonly string[]): { db: string; table: string }[] => {
+  const first = databases.slice(0, openedDatabasesMax).flatMap((db) => {
+    const found = contents.value.get(db)
+    return isRead(found) ? found.tables.map(({ table }) => ({ db, table })) : []
+  })
+  const recent = recentTables()
+  return (recent.length > 0 ? recent : first).slice(0, queriedTablesMax)
+}
+
+const Overview = ({ databases }: { databases: readonly string[] }) => {
+  const hideName = `checklist.${session.value?.self.organization}`
+  const isHidden = useSignal(preference(hideName, false))
+  const read = databases.slice(0, openedDatabasesMax).map((db) => contents.value.get(db))
+  const isComplete = read.every((found) => found !== undefined)
+  const tables = read.filter(isRead).flatMap((found) => found.tables)
+  const newest = useLoad(
+    async (signal) => (isComplete ? await readNewest(tablesToRead(databases), signal) : undefined),
+    [isComplete],
+  )
+  const deleted = useLoad(
+    async (signal) => (canWrite.value ? await readRestorable(databases.slice(0, openedDatabasesMax), signal) : []),
+    [databases.join()],
+  )
+  const written = newest.value.value
+  const isNew = databases.length <= 1 && tables.length <= fewTables
+  return (
+    <>
+      {canWrite.value && isNew && !isHidden.value && (databases.length === 0 || written !== undefined) && (
+        <Checklist
+          table={tables[0]}
+          hasRecord={written !== undefined && written.length > 0}
+          hide={() => {
+            isHidden.value = true
+            setPreference(hideName, true)
+          }}
+        />
+      )}
+      {databases.length === 0 ? (
+        !canWrite.value && <Empty text="This key only reads, and there is nothing to read yet." />
+      ) : (
+        <Databases of={databases} />
+      )}
+      <div class="overview-parts">
+        {written !== undefined && written.length > 0 && <NewestWrites of={written} />}
+        {deleted.error.value !== undefined && <ErrorBox error={deleted.error.value} retry={deleted.reload} />}
+        <Deleted
+          what="name"
+          title="Deleted, can be restored"
+          things={deleted.value.value ?? []}
+          restore={async (thing) => {
+            await restoreThing(thing)
+            toast(`${thing.name} is restored.`)
+            await Promise.all([refreshRail(thing.db), deleted.reload()])
+          }}
+        />
       </div>
-    </div>
-  </div>
-)
+    </>
+  )
+}
 
 export const HomeScreen = () => {
-  const filter = useSignal('')
-  const isCreating = useSignal(false)
-  const isConnecting = useSignal(false)
   const about = useLoad(() => read<{ version: string }>('GET', '/', { headers: { Accept: 'application/json' } }), [])
   // What was known stays shown while it is read again.
   useEffect(() => {
     if (catalogue.value !== undefined) loadCatalogue()
   }, [])
   const found = catalogue.value
-  const isEmpty = found?.databases.length === 0
-  const shown = found?.databases.filter((db) => matches(db, filter.value)) ?? []
+  const self = session.value?.self
+  const isLimited = self !== undefined && (self.kind === 'public' || self.databases !== null)
   return (
     <Screen
-      title="Databases"
+      title="Overview"
       actions={
-        !isEmpty && (
-          <>
-            <button type="button" onClick={set(isConnecting, true)}>
-              Connect from code
+        <>
+          <button type="button" onClick={set(overlay, { kind: 'connect' })}>
+            Connect from code
+          </button>
+          {canWrite.value && (found?.databases.length ?? 0) > 0 && (
+            <button type="button" class="filled" onClick={set(overlay, { kind: 'createTable' })}>
+              Create a table
             </button>
-            {canWrite.value && (
-              <button type="button" class="filled" onClick={set(isCreating, true)}>
-                Create a table
-              </button>
-            )}
-          </>
-        )
+          )}
+        </>
       }
     >
-      <div class="pad">
+      <div class="pad wide">
+        {isLimited && (
+          <p class="muted">
+            {describeOwn(self)}
+            {self.kind === 'public' && ' Tasks and deleted things are not listed for a public key.'}
+          </p>
+        )}
         {catalogueError.value !== undefined && <ErrorBox error={catalogueError.value} retry={loadCatalogue} />}
         {found === undefined && catalogueError.value === undefined && <LatePlaceholder />}
-        {isEmpty && <FirstSteps create={set(isCreating, true)} connect={set(isConnecting, true)} />}
-        {found && !isEmpty && (
-          <>
-            <input
-              type="search"
-              class="narrow"
-              aria-label="Filter this list"
-              placeholder="Filter  /"
-              data-focus-key="/"
-              onInput={(event) => {
-                filter.value = event.currentTarget.value.trim().toLowerCase()
-              }}
-            />
-            <List
-              class="databases"
-              heads={['database', 'tables, buckets and tasks', { head: hidden('how many'), class: 'from-small' }]}
-            >
-              {shown.map((db) => (
-                <DatabaseRow key={db} db={db} />
-              ))}
-            </List>
-            {shown.length === 0 && unreadDatabases.value.length === 0 && (
-              <p class="muted">No database, table, bucket or task has “{filter}” in its name.</p>
-            )}
-            {filter.value !== '' && <UnreadDatabases class="muted" />}
-            {found.isCut && <p class="muted">Only the first 1,000 databases are listed.</p>}
-          </>
-        )}
+        {found && <Overview databases={found.databases} />}
         <p class="muted">{about.value.value && `Cubby ${about.value.value.version}`}</p>
       </div>
-      {isCreating.value && <CreateTable onClose={set(isCreating, false)} />}
-      {isConnecting.value && <Connect onClose={set(isConnecting, false)} />}
     </Screen>
   )
 }

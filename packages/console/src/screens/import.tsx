@@ -1,28 +1,34 @@
-import { signal, useComputed, useSignal } from '@preact/signals'
-import { useEffect, useId, useMemo } from 'preact/hooks'
+import { useComputed, useSignal } from '@preact/signals'
+import { useEffect, useId } from 'preact/hooks'
 import { catalogue, contents, loadContents } from '../state/catalogue.ts'
 import { canWrite, session } from '../state/session.ts'
 import { bytesOf } from '../text/instant.ts'
 import { nameFault } from '../text/names.ts'
 import { into, set } from '../ui/action.tsx'
+import { ErrorBox } from '../ui/error-box.tsx'
 import { Check, Field } from '../ui/form.tsx'
 import { JsonView } from '../ui/json-view.tsx'
 import { Empty, Screen, Section } from '../ui/screen.tsx'
+import { type Columns, CsvFields } from './import/csv-fields.tsx'
+import { type CsvHead, guessFormat, readHead } from './import/csv-head.ts'
 import { ImportProgress } from './import/import-progress.tsx'
 import { importState, runImport } from './import/import-run.ts'
+
+const isCsv = ({ name }: File): boolean => /\.[ct]sv(\.gz)?$/i.test(name)
 
 const example = '{"hashKey":"ada","rangeKey":"o-1","data":{"status":"open","total":40.0}}'
 
 interface NameProps {
   label: string
-  hint: string
+  hint: string | undefined
   value: string
+  placeholder: string
   options: string[]
   onInput: (name: string) => void
 }
 
 /** One of the existing names, or another. */
-const NameField = ({ label, hint, value, options, onInput }: NameProps) => {
+const NameField = ({ label, hint, value, placeholder, options, onInput }: NameProps) => {
   const listId = useId()
   const fault = value === '' ? undefined : nameFault(value)
   return (
@@ -35,7 +41,7 @@ const NameField = ({ label, hint, value, options, onInput }: NameProps) => {
             list={listId}
             autocomplete="off"
             spellcheck={false}
-            placeholder="as in the lines"
+            placeholder={placeholder}
             value={value}
             aria-describedby={describedBy}
             aria-invalid={fault !== undefined}
@@ -52,22 +58,20 @@ const NameField = ({ label, hint, value, options, onInput }: NameProps) => {
   )
 }
 
-// They stay for the next file of the same organization.
-let owner: string | undefined
-const db = signal('')
-const table = signal('')
-const createsMissing = signal(false)
-
-const forgetOthers = (organization: string | undefined): void => {
-  if (owner === organization) return
-  owner = organization
-  db.value = ''
-  table.value = ''
-  createsMissing.value = false
+interface Target {
+  db?: string
+  table?: string
 }
 
-const ImportForm = () => {
+const ImportForm = (given: Target) => {
+  const db = useSignal(given.db ?? '')
+  const table = useSignal(given.table ?? '')
+  const createsMissing = useSignal(false)
   const file = useSignal<File | undefined>(undefined)
+  /** Undefined: the file is NDJSON, or is not read yet. */
+  const head = useSignal<CsvHead | undefined>(undefined)
+  const columns = useSignal<Columns>({ hashKey: '', rangeKey: undefined, numbers: [] })
+  const fault = useSignal<unknown>(undefined)
   const isOver = useSignal(false)
   const tables = useComputed(() => {
     const found = contents.value.get(db.value)
@@ -79,37 +83,64 @@ const ImportForm = () => {
   const isBadName = (name: string) => name !== '' && nameFault(name) !== undefined
   const submit = (event: Event) => {
     event.preventDefault()
-    if (file.value === undefined || isBadName(db.value) || isBadName(table.value)) return
-    runImport(file.value, {
-      db: db.value || undefined,
-      table: table.value || undefined,
-      createsMissing: createsMissing.value,
-    })
+    if (file.value === undefined || !isReady || isBadName(db.value) || isBadName(table.value)) return
+    runImport(
+      file.value,
+      { db: db.value || undefined, table: table.value || undefined, createsMissing: createsMissing.value },
+      head.value && { ...columns.value, delimiter: head.value.delimiter },
+    )
+  }
+  const readColumns = async (delimiter?: string) => {
+    const chosen = file.value!
+    fault.value = undefined
+    try {
+      const found = await readHead(chosen, delimiter)
+      if (file.value !== chosen) return
+      columns.value = guessFormat(found)
+      head.value = found
+    } catch (error) {
+      if (file.value !== chosen) return
+      fault.value = error
+      head.value = undefined
+    }
   }
   const choose = (files: FileList | null | undefined) => {
-    if (files?.[0]) file.value = files[0]
+    if (!files?.[0]) return
+    file.value = files[0]
+    head.value = undefined
+    fault.value = undefined
+    if (isCsv(file.value)) readColumns()
   }
+  const hasCsv = file.value !== undefined && isCsv(file.value)
+  const isReady = !hasCsv || (head.value !== undefined && db.value !== '' && table.value !== '')
+  const placeholder = hasCsv ? '' : 'as in the lines'
   return (
     <form class="stack import-form" onSubmit={submit}>
       <div class="new-facts">
         <NameField
           label="Database"
-          hint="Outranks the db of the lines."
+          hint={hasCsv ? undefined : 'If given, all records go into it, whatever database their lines name.'}
           value={db.value}
+          placeholder={placeholder}
           options={catalogue.value?.databases ?? []}
           onInput={into(db)}
         />
         <NameField
           label="Table"
-          hint="Outranks the table of the lines. Two tables of a file are never mixed in one."
+          hint={
+            hasCsv
+              ? undefined
+              : 'If given, all records go into it. If the lines name several tables, only those of the first one do.'
+          }
           value={table.value}
+          placeholder={placeholder}
           options={tables.value}
           onInput={into(table)}
         />
       </div>
       <Check
         label="Create missing tables without indices"
-        note="Tables that a line declares are always created, with the indices of that line."
+        note={hasCsv ? undefined : 'Tables that a line declares are always created, with the indices of that line.'}
         isOn={createsMissing.value}
         onChange={into(createsMissing)}
       />
@@ -129,13 +160,13 @@ const ImportForm = () => {
       >
         <Field
           label="File"
-          hint="NDJSON: one JSON object per line, also compressed with gzip. Drop it here or choose it."
+          hint="CSV, or NDJSON with one JSON object per line; also compressed with gzip. Drop it here or choose it."
         >
           {(id, describedBy) => (
             <input
               id={id}
               type="file"
-              accept=".ndjson,.jsonl,.json,.gz"
+              accept=".csv,.tsv,.ndjson,.jsonl,.json,.gz"
               aria-describedby={describedBy}
               onChange={(event) => choose(event.currentTarget.files)}
             />
@@ -147,18 +178,22 @@ const ImportForm = () => {
           </p>
         )}
       </div>
+      {fault.value !== undefined && <ErrorBox error={fault.value} />}
+      {head.value !== undefined && <CsvFields head={head.value} chosen={columns} onDelimiter={readColumns} />}
       <div class="actions">
-        <button type="submit" class="filled" disabled={file.value === undefined}>
+        <button type="submit" class="filled" disabled={file.value === undefined || !isReady}>
           Import
         </button>
+        {hasCsv && head.value !== undefined && !isReady && (
+          <span class="muted">Choose the database and the table that the rows go into.</span>
+        )}
       </div>
     </form>
   )
 }
 
-export const ImportScreen = () => {
+export const ImportScreen = ({ db, table }: Target) => {
   const organization = session.value?.self.organization
-  useMemo(() => forgetOthers(organization), [organization])
   const state = importState.value?.organization === organization ? importState.value : undefined
   const isRunning = state?.status === 'running' || state?.status === 'stopping'
   return (
@@ -170,18 +205,20 @@ export const ImportScreen = () => {
           {state !== undefined && <ImportProgress state={state} />}
           {!isRunning && (
             <Section title={state === undefined ? 'Records from a file' : 'Another file'}>
-              <ImportForm />
+              <ImportForm key={organization} db={db} table={table} />
             </Section>
           )}
           <Section title="What a line has">
             <JsonView text={example} label="Example of a line" />
             <p class="muted">
-              The lines are those of <code>cubby export</code>: <code>rangeKey</code>, <code>ttl</code>, <code>db</code>{' '}
-              and <code>table</code> are optional, and the text of <code>data</code> is stored as it is written.
+              The lines of NDJSON are those of <code>cubby export</code>: <code>rangeKey</code>, <code>ttl</code>,{' '}
+              <code>db</code> and <code>table</code> are optional, and the text of <code>data</code> is stored as it is
+              written.
             </p>
             <p>
               <strong>Existing records are overwritten.</strong> If two lines have the same key, the later one wins.
-              Lines whose <code>ttl</code> has passed are skipped. A bad line is listed, and the import goes on.
+              Lines whose <code>ttl</code> has passed are skipped. A bad line is listed, and the import goes on. The
+              first line of a CSV file names the columns; each further one is a record, and empty cells are left out.
             </p>
           </Section>
         </div>

@@ -1,10 +1,11 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { serverNowMs } from '../api/clock.ts'
 import { pathOf, read } from '../api/request.ts'
 import type { CreateKeyResponse, KeyMetadata, ListKeysResponse } from '../api/types.ts'
+import { catalogue } from '../state/catalogue.ts'
 import { canManageKeys, forgetLiveKey, session } from '../state/session.ts'
 import { Failure, into, set, useAction } from '../ui/action.tsx'
-import { announce } from '../ui/announce.tsx'
+import { announce } from '../ui/announce.ts'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Choice, Confirm, FormDialog, TextField } from '../ui/form.tsx'
@@ -37,7 +38,50 @@ const noLater =
   'Your own key expires, and one that it creates does so at the same time at the latest. To create one that lasts, sign in with a key that does not expire, and not for 12 hours.'
 
 /** Commas or spaces between the names. */
-const databasesOf = (text: string): string[] => text.split(/[\s,]+/).filter((name) => name !== '')
+const namesIn = (text: string): string[] => text.split(/[\s,]+/).filter((name) => name !== '')
+
+/** All databases, or some: chosen from those that there are, and named if they are yet to come. */
+const ScopeFields = ({ chosen, others }: { chosen: Signal<string[] | undefined>; others: Signal<string> }) => {
+  const databases = catalogue.value?.databases ?? []
+  const names = chosen.value ?? []
+  return (
+    <fieldset class="section plain">
+      <legend>Databases</legend>
+      <label class="check">
+        <input type="radio" name="scope" checked={chosen.value === undefined} onChange={set(chosen, undefined)} />
+        <span>all</span>
+      </label>
+      <label class="check">
+        <input type="radio" name="scope" checked={chosen.value !== undefined} onChange={set(chosen, [])} />
+        <span>only some</span>
+      </label>
+      {chosen.value !== undefined && (
+        <>
+          <div class="check-list">
+            {databases.map((db) => (
+              <label class="check" key={db}>
+                <input
+                  type="checkbox"
+                  checked={names.includes(db)}
+                  onChange={(event) => {
+                    chosen.value = event.currentTarget.checked ? [...names, db] : names.filter((name) => name !== db)
+                  }}
+                />
+                <span>{db}</span>
+              </label>
+            ))}
+          </div>
+          <TextField
+            label="Databases that do not exist yet"
+            hint="Names with commas between them, or nothing."
+            value={others.value}
+            onText={into(others)}
+          />
+        </>
+      )}
+    </fieldset>
+  )
+}
 
 const statusClass = { active: 'ok', expired: 'warn', revoked: 'danger' }
 
@@ -51,7 +95,7 @@ const NewKey = ({ created, onClose }: { created: CreateKeyResponse; onClose: () 
         </p>
         {created.expiresAt !== null && (
           <p>
-            It expires <Time ms={created.expiresAt} isShort={false} />.
+            It expires <Time ms={created.expiresAt} />.
           </p>
         )}
       </div>
@@ -69,16 +113,18 @@ const NewKey = ({ created, onClose }: { created: CreateKeyResponse; onClose: () 
 const CreateKey = ({ onCreated, onClose }: { onCreated: (key: CreateKeyResponse) => void; onClose: () => void }) => {
   const kind = useSignal<'secret' | 'public'>('public')
   const name = useSignal('')
-  const databases = useSignal('')
+  const chosen = useSignal<string[] | undefined>(undefined)
+  const others = useSignal('')
   const lifetime = useSignal<string>('never')
   const endMs = session.value!.self.expiresAt
   const create = async () => {
-    const scope = databasesOf(databases.value)
+    const scope = chosen.value && [...new Set([...chosen.value, ...namesIn(others.value)])]
+    if (scope?.length === 0) throw new Error('Choose a database, or all of them.')
     const body = JSON.stringify({
       kind: kind.value,
       ...(name.value.trim() !== '' && { name: name.value.trim() }),
       ...(lifetime.value !== 'never' && { expiresAt: serverNowMs() + Number(lifetime.value) }),
-      ...(scope.length > 0 && { databases: scope }),
+      ...(scope && { databases: scope }),
     })
     onCreated(await read<CreateKeyResponse>('POST', '/api/keys', { body }))
   }
@@ -112,12 +158,7 @@ const CreateKey = ({ onCreated, onClose }: { onCreated: (key: CreateKeyResponse)
         value={name.value}
         onText={into(name)}
       />
-      <TextField
-        label="Databases"
-        hint="Names with commas between them. Empty: all of them."
-        value={databases.value}
-        onText={into(databases)}
-      />
+      <ScopeFields chosen={chosen} others={others} />
       <Choice
         label="Expires"
         hint={endMs === null ? undefined : noLater}
@@ -158,7 +199,7 @@ const KeyRow = ({ of: key, revoke }: { of: KeyMetadata; revoke: () => void }) =>
       </td>
       <td class="num">
         {key.status !== 'revoked' && (
-          <button type="button" class="danger" aria-label={`Revoke ${key.name ?? key.masked}`} onClick={revoke}>
+          <button type="button" aria-label={`Revoke ${key.name ?? key.masked}`} onClick={revoke}>
             Revoke
           </button>
         )}

@@ -1,9 +1,17 @@
-// Screens that are not part of the first load: most visits are to tables.
+// What is not part of the first load: that is signing in and tables.
 
+export { AboutScreen } from './about.tsx'
 export { BucketScreen } from './buckets/bucket.tsx'
 export { BucketsScreen } from './buckets/buckets.tsx'
 export { FileScreen } from './buckets/file.tsx'
+export { DatabaseScreen } from './database.tsx'
+export { HomeScreen } from './home.tsx'
 export { ImportScreen } from './import.tsx'
+export { KeysScreen } from './keys.tsx'
+export { Overlays } from './overlays.tsx'
+export { PadScreen } from './pad.tsx'
+export { RecordForm } from './record/record-form.tsx'
+export { CellMenu } from './table/cell-menu.tsx'
 export { RunScreen } from './tasks/run.tsx'
 export { TaskScreen } from './tasks/task.tsx'
 export { TasksScreen } from './tasks/tasks.tsx'

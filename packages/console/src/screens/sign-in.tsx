@@ -8,6 +8,7 @@ import { into } from '../ui/action.tsx'
 import { ErrorBox } from '../ui/error-box.tsx'
 import { Check, Field } from '../ui/form.tsx'
 import { LiveKeys } from '../ui/live-keys.tsx'
+import { loadLater } from './load-later.ts'
 
 const close = (): void => {
   signInNotice.value = undefined
@@ -38,11 +39,12 @@ const scopeOf = ({ databases }: OwnKey): string => {
   return more > 0 ? `${names} and ${more} more databases` : `only ${names}`
 }
 
+export const describeOwn = (self: OwnKey): string =>
+  `A ${self.kind} key of ${self.organization}: it ${self.kind === 'secret' ? 'reads and writes' : 'reads'} ${scopeOf(self)}.`
+
 /** `self` is undefined until the server has answered. */
 const whatItMayDo = (key: string, self: OwnKey | undefined): string | undefined => {
-  if (self !== undefined) {
-    return `A ${self.kind} key of ${self.organization}: it ${self.kind === 'secret' ? 'reads and writes' : 'reads'} ${scopeOf(self)}.`
-  }
+  if (self !== undefined) return describeOwn(self)
   if (key.startsWith('svc_live_')) return 'A secret key reads and writes all that it is not limited from.'
   if (key.startsWith('svc_pub_')) return 'A public key only reads.'
   return undefined
@@ -61,6 +63,8 @@ export const SignIn = () => {
   useEffect(() => {
     document.title = 'Sign in · Cubby'
     input.current?.focus()
+    // While the key is pasted. If it fails, the screen that needs it says so.
+    loadLater().catch(() => {})
     // The session ended before they were saved.
     const askAboutDrafts = (event: Event): void => {
       if (hasDrafts()) event.preventDefault()

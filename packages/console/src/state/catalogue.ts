@@ -9,13 +9,13 @@ import type {
   TableMetadata,
   TaskRow,
 } from '../api/types.ts'
+import { readTasks, runCounts } from './run-counts.ts'
 import { canWrite } from './session.ts'
-import { countWaiting, waitingRuns } from './waiting-runs.ts'
 
 // The databases with what is in them, for the rail and the first screens.
 
 /** So many databases are opened at once; the others when the reader asks. */
-const openedDatabasesMax = 8
+export const openedDatabasesMax = 8
 
 export interface Contents {
   tables: TableMetadata[]
@@ -45,9 +45,7 @@ const readContents = async (db: string): Promise<Contents> => {
   const [tables, buckets, tasks] = await Promise.all([
     read<ListTablesResponse>('GET', pathOf('v1', db) + query),
     read<ListBucketsResponse>('GET', pathOf('v1', db, '_buckets') + query),
-    canWrite.value
-      ? read<{ tasks: TaskRow[]; cursor: string | null }>('GET', pathOf('v1', db, '_tasks') + query)
-      : { tasks: [], cursor: null },
+    canWrite.value ? readTasks(db) : { tasks: [], cursor: null },
   ])
   return {
     tables: tables.tables,
@@ -70,13 +68,6 @@ export const loadContents = async (db: string): Promise<void> => {
   if (connection.key !== key) return
   opening.value = new Set([...opening.value].filter((other) => other !== db))
   contents.value = new Map(contents.value).set(db, found)
-  // The rail shows how many; the list only says that some wait.
-  if ('tasks' in found) {
-    countWaiting(
-      db,
-      found.tasks.filter(({ task, oldestRunAt }) => oldestRunAt !== null || waitingRuns.value.has(`${db}/${task}`)),
-    )
-  }
 }
 
 /** A few at once: there may be 1,000 of them. */
@@ -108,9 +99,21 @@ export const forgetCatalogue = (): void => {
   contents.value = new Map()
   opening.value = new Set()
   catalogueError.value = undefined
-  waitingRuns.value = new Map()
+  runCounts.value = new Map()
 }
 
 /** After a change in a database, which may be the first that is known of it. */
 export const refreshRail = (db: string): unknown =>
   catalogue.value?.databases.includes(db) ? loadContents(db) : loadCatalogue()
+
+const oldMs = 15_000
+let countedMs = 0
+
+/** The numbers of runs, if they were read some time ago: when the reader goes to another screen, or comes back to the tab. */
+export const refreshCounts = async (): Promise<void> => {
+  if (!canWrite.value || document.hidden || Date.now() - countedMs < oldMs) return
+  countedMs = Date.now()
+  const withTasks = [...contents.value].filter(([, found]) => 'tasks' in found && found.tasks.length > 0)
+  // What cannot be read now stays as it was shown.
+  await Promise.all(withTasks.slice(0, openedDatabasesMax).map(([db]) => readTasks(db).catch(() => {})))
+}

@@ -13,6 +13,9 @@ export interface Draft {
   ttl?: string
 }
 
+/** What a new record begins with. */
+export const newText = '{\n  \n}'
+
 const drafts = new Map<string, Draft>()
 
 const nameOf = (place: string): string => `${session.value?.self.organization ?? ''} ${place}`

@@ -185,8 +185,8 @@ export const recordBytes = (text: string): number => {
   return new TextEncoder().encode(text.slice(skipSpace(text, 0), end)).length
 }
 
-/** JSON that the server takes as `data`, and that arrives as it is written here. */
-export const checkRecord = (text: string, bytesMax = dataBytesMax): Checked => {
+/** JSON that the server takes as `data`, and that arrives as it is written here. The bytes that count are those of `sent`. */
+export const checkRecord = (text: string, bytesMax = dataBytesMax, sent: () => string = () => text): Checked => {
   const checked = check(text, dataDepthMax)
   if (!checked.ok) return checked
   const start = skipSpace(text, 0)
@@ -200,7 +200,7 @@ export const checkRecord = (text: string, bytesMax = dataBytesMax): Checked => {
     const code = text.charCodeAt(lone).toString(16)
     return at(text, lone, `expected a whole character, found half of one; write it as \\u${code}, or remove it`)
   }
-  const bytes = recordBytes(text)
+  const bytes = recordBytes(sent())
   if (bytes <= bytesMax) return checked
   const message = `data has ${bytes} bytes of JSON; it takes at most ${bytesMax}. Split the record over several range keys.`
   return { ok: false, offset: start, ...placeOf(text, start), message }

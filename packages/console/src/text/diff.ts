@@ -83,37 +83,51 @@ const sharedBehind = (a: Int32Array, b: Int32Array, from: number): number => {
   return shared
 }
 
-/** The lines of both texts side by side. The cost is bounded: very different texts share their beginning and end only. */
-export const diffLines = (mine: string, theirs: string): DiffRow[] => {
-  const left = linesOf(mine)
-  const right = linesOf(theirs)
+/** Gives equal texts the same number. */
+export const numberTexts = (): ((texts: Iterable<string>) => Int32Array) => {
   const numbers = new Map<string, number>()
-  const numbered = (lines: Line[]): Int32Array =>
-    Int32Array.from(lines, ({ key }) => {
-      const known = numbers.get(key)
+  return (texts) =>
+    Int32Array.from(texts, (text) => {
+      const known = numbers.get(text)
       if (known !== undefined) return known
-      numbers.set(key, numbers.size)
+      numbers.set(text, numbers.size)
       return numbers.size - 1
     })
-  const a = numbered(left)
-  const b = numbered(right)
+}
+
+/**
+ * For each element of `a` the index of its equal in `b`, or -1. The cost is bounded: with `isCut` the lists are so different
+ * that only their beginning and end were compared.
+ */
+export const matchLists = (a: Int32Array, b: Int32Array): { matches: Int32Array; isCut: boolean } => {
   const ahead = sharedAhead(a, b)
   const behind = sharedBehind(a, b, ahead)
   const middle = matchesOf(a.subarray(ahead, a.length - behind), b.subarray(ahead, b.length - behind))
-  const matchOf = (i: number): number => {
+  const matches = Int32Array.from(a, (_, i) => {
     if (i < ahead) return i
     if (i >= a.length - behind) return i - a.length + b.length
     const match = middle?.[i - ahead] ?? -1
     return match === -1 ? -1 : match + ahead
-  }
+  })
+  return { matches, isCut: middle === undefined }
+}
+
+/** The lines of both texts side by side. */
+export const diffLines = (mine: string, theirs: string): DiffRow[] => {
+  const left = linesOf(mine)
+  const right = linesOf(theirs)
+  const numbered = numberTexts()
+  const a = numbered(left.map(({ key }) => key))
+  const b = numbered(right.map(({ key }) => key))
+  const { matches } = matchLists(a, b)
   const rows: DiffRow[] = []
   let i = 0
   let j = 0
   while (i < a.length || j < b.length) {
     // A block of changes: pairs a removed line with an added one, as long as there are both.
     const iFrom = i
-    while (i < a.length && matchOf(i) === -1) i++
-    const jEnd = i < a.length ? matchOf(i) : b.length
+    while (i < a.length && matches[i] === -1) i++
+    const jEnd = i < a.length ? matches[i]! : b.length
     const changes = Math.max(i - iFrom, jEnd - j)
     for (let n = 0; n < changes; n++) {
       const row: DiffRow = { same: false }

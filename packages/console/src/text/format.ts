@@ -8,7 +8,7 @@ const lineCharactersMax = 60
 const levelsMax = 64
 
 /** The end of the string, number, word or mark at `at`. */
-const tokenEnd = (text: string, at: number): number => {
+export const tokenEnd = (text: string, at: number): number => {
   const code = text.charCodeAt(at)
   if (code === 0x22) return skipString(text, at)
   if (isOpening(code) || isClosing(code) || code === 0x2c || code === 0x3a) return at + 1
@@ -37,7 +37,7 @@ const onOneLine = (text: string, at: number): { line: string; end: number } | un
 }
 
 /**
- * Lays JSON out over lines. Only white space changes: numbers, escapes, duplicate members and their order stay as they are.
+ * Lays JSON out over lines, each member of the outermost object on its own. Only white space changes: numbers, escapes, duplicate members and their order stay as they are.
  * Text that is not JSON comes back unchanged.
  */
 export const formatJson = (text: string, indent = 2): string => {
@@ -47,7 +47,8 @@ export const formatJson = (text: string, indent = 2): string => {
   const newLine = (): string => (level > levelsMax ? '' : `\n${' '.repeat(level * indent)}`)
   for (let at = skipSpace(text, 0); at < text.length; ) {
     const code = text.charCodeAt(at)
-    const short = isOpening(code) ? onOneLine(text, at) : undefined
+    const isRoot = level === 0 && code === 0x7b && text[skipSpace(text, at + 1)] !== '}'
+    const short = isOpening(code) && !isRoot ? onOneLine(text, at) : undefined
     const end = short?.end ?? tokenEnd(text, at)
     if (short !== undefined) {
       formatted += short.line

@@ -19,23 +19,23 @@ export const showInstant = (ms: number): { local: string; utc: string } => {
 
 /** Each unit with its seconds and the count from which the next one is used. */
 const units = [
-  { name: 'second', short: 's', seconds: 1, below: 60 },
-  { name: 'minute', short: 'min', seconds: 60, below: 60 },
-  { name: 'hour', short: 'h', seconds: 3_600, below: 24 },
-  { name: 'day', short: 'd', seconds: 86_400, below: 60 },
-  { name: 'month', short: 'mo', seconds: 2_629_746, below: 24 },
-  { name: 'year', short: 'y', seconds: 31_556_952, below: Number.POSITIVE_INFINITY },
+  { name: 's', seconds: 1, below: 60 },
+  { name: 'min', seconds: 60, below: 60 },
+  { name: 'h', seconds: 3_600, below: 24 },
+  { name: 'd', seconds: 86_400, below: 60 },
+  { name: 'mo', seconds: 2_629_746, below: 24 },
+  { name: 'y', seconds: 31_556_952, below: Number.POSITIVE_INFINITY },
 ]
 
 const justNowSeconds = 10
 
-/** `4 minutes ago`, `in 30 days`; with `isShort` `4 min ago`, `in 30 d`. Rounded to the nearest. */
-export const ageOf = (ms: number, nowMs: number, isShort = false): string => {
+/** `4 min ago`, `in 30 d`: rounded to the nearest, and written the same on every screen. */
+export const ageOf = (ms: number, nowMs: number): string => {
   const seconds = Math.abs(nowMs - ms) / 1000
   if (!(seconds >= justNowSeconds)) return Number.isNaN(seconds) ? 'not a time' : 'just now'
   const unit = units.find((each) => Math.round(seconds / each.seconds) < each.below) ?? units.at(-1)!
   const count = Math.round(seconds / unit.seconds)
-  const words = `${count} ${isShort ? unit.short : count === 1 ? unit.name : `${unit.name}s`}`
+  const words = `${count} ${unit.name}`
   return ms > nowMs ? `in ${words}` : `${words} ago`
 }
 

@@ -13,13 +13,14 @@ interface Props {
 
 const height = 64
 
-/** A small bar chart. The same figures are in a table for screen readers. */
+/** A small bar chart: the line at its top is the largest value. The same figures are in a table for screen readers. */
 export const Bars = ({ title, bars, show = (count) => count.toLocaleString('en') }: Props) => {
   const max = Math.max(1, ...bars.map(({ count }) => count))
   return (
     <figure class="bars">
       <figcaption>{title}</figcaption>
       <div class="bars-plot" aria-hidden="true">
+        <span class="bars-max">{show(max)}</span>
         {bars.map(({ label, count }) => (
           <div class="bars-bar" key={label} title={`${label}: ${show(count)}`}>
             <div style={{ height: `${Math.round((count / max) * height)}px` }} />

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { alarm, announce } from './announce.tsx'
+import { alarm, announce } from './announce.ts'
 
 /** Over plain `http` on another host than localhost there is no `navigator.clipboard`. */
 const copyBySelection = (text: string): boolean => {
@@ -35,9 +35,11 @@ interface Props {
   class?: string
   /** For screen readers, if the label alone does not say what is copied. */
   what?: string
+  /** In a menu. */
+  role?: 'menuitem'
 }
 
-export const CopyButton = ({ text, label = 'Copy', class: className = '', what }: Props) => {
+export const CopyButton = ({ text, label = 'Copy', class: className = '', what, role }: Props) => {
   const isDone = useSignal(false)
   const copy = async () => {
     isDone.value = await copyText(text())
@@ -50,6 +52,7 @@ export const CopyButton = ({ text, label = 'Copy', class: className = '', what }
   return (
     <button
       type="button"
+      role={role}
       class={className}
       aria-label={what === undefined ? undefined : `${label} ${what}`}
       onClick={copy}

@@ -10,14 +10,19 @@ import { toast } from './toasts.tsx'
 
 export interface DeletedThing {
   name: string
+  /** A word that is shown behind the name. */
+  kind?: string
   deletedAt: number
   recoverableUntil: number
 }
 
 const dayMs = 86_400_000
+/** The first hour after the deletion counts as a whole day. */
+const graceMs = 3_600_000
 
-const daysLeft = (untilMs: number, nowMs: number): string => {
-  const days = Math.floor((untilMs - nowMs) / dayMs)
+/** In whole days, so that nobody relies on hours that are not left. */
+export const daysLeft = (untilMs: number, nowMs: number): string => {
+  const days = Math.floor((untilMs - nowMs + graceMs) / dayMs)
   if (days < 1) return 'less than a day'
   return days === 1 ? '1 day' : `${days} days`
 }
@@ -41,28 +46,29 @@ export const deleteWithUndo = async (
   })
 }
 
-interface Props {
+interface Props<T> {
   what: string
-  things: DeletedThing[]
+  title?: string
+  things: T[]
   /** Absent: the reader may only look. */
-  restore?: (thing: DeletedThing) => Promise<unknown>
+  restore?: (thing: T) => Promise<unknown>
 }
 
 /** What was deleted and can be restored; several may have the same name. */
-export const Deleted = ({ what, things, restore }: Props) => {
+export const Deleted = <T extends DeletedThing>({ what, title = `Deleted ${what}s`, things, restore }: Props<T>) => {
   const restoring = useAction()
   if (things.length === 0) return null
   return (
-    <Section title={`Deleted ${what}s`}>
+    <Section title={title}>
       <Failure of={restoring} />
       <List class="blocks" heads={[what, 'deleted', 'can be restored for', hidden('actions')]}>
         {things.map((thing) => (
-          <tr key={`${thing.name} ${thing.deletedAt}`}>
-            <th scope="row" class="mono">
-              {thing.name}
+          <tr key={`${thing.kind} ${thing.name} ${thing.deletedAt}`}>
+            <th scope="row">
+              <span class="mono">{thing.name}</span> <small>{thing.kind}</small>
             </th>
             <td class="nowrap" data-label="deleted">
-              <Time ms={thing.deletedAt} isShort={false} />
+              <Time ms={thing.deletedAt} />
             </td>
             <td class="nowrap" data-label="can be restored for">
               {daysLeft(thing.recoverableUntil, serverNowMs())}

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { LiveRegions } from './announce.tsx'
+import { LiveRegions } from './live-regions.tsx'
 
 /**
  * What had the focus may be gone with what was done, a button for selected rows say: then the screen gets it, so that the next
@@ -20,7 +20,7 @@ interface Props {
   isWide?: boolean
 }
 
-/** A modal dialog. Esc closes it, and the focus returns to where it was. */
+/** A modal dialog. Its first field has the focus, Esc closes it, and the focus returns to where it was. */
 export const Dialog = ({ title, onClose, children, isWide = false }: Props) => {
   const element = useRef<HTMLDialogElement>(null)
   const titleId = useId()
@@ -28,6 +28,7 @@ export const Dialog = ({ title, onClose, children, isWide = false }: Props) => {
     const focused = document.activeElement
     const dialog = element.current!
     dialog.showModal()
+    dialog.querySelector<HTMLElement>('input:enabled, select:enabled, textarea:enabled')?.focus()
     return () => {
       dialog.close()
       if (focused instanceof HTMLElement && focused.isConnected) focused.focus()

@@ -1,6 +1,10 @@
 import { useEffect } from 'preact/hooks'
 import { ApiError, messageOf } from '../api/error.ts'
-import { alarm } from './announce.tsx'
+import { route } from '../router.ts'
+import { overlay } from '../state/overlay.ts'
+import { canWrite } from '../state/session.ts'
+import { set } from './action.tsx'
+import { alarm } from './announce.ts'
 import { CopyButton } from './copy-button.tsx'
 
 interface Props {
@@ -14,6 +18,20 @@ const factsOf = (error: unknown): string =>
     ? [error.code, error.field, error.requestId].filter((fact) => fact !== undefined).join(' · ')
     : ''
 
+/** Where the screen is about a table that does not exist. */
+const CreateMissing = ({ error }: { error: unknown }) => {
+  const at = route.value
+  if (!(error instanceof ApiError) || error.code !== 'table_not_found') return null
+  if (!canWrite.value || !('table' in at) || at.table === undefined) return null
+  return (
+    <p>
+      <button type="button" onClick={set(overlay, { kind: 'createTable', db: at.db, table: at.table })}>
+        Create the table {at.table}
+      </button>
+    </p>
+  )
+}
+
 /** The API's own message, its hint, then code and request id, in the place where the action was. */
 export const ErrorBox = ({ error, retry }: Props) => {
   const message = messageOf(error)
@@ -26,6 +44,7 @@ export const ErrorBox = ({ error, retry }: Props) => {
         <strong>Error:</strong> {message}
       </p>
       {hint !== undefined && <p>{hint}</p>}
+      <CreateMissing error={error} />
       <p class="message-facts">
         {facts !== '' && <code>{facts}</code>}
         <CopyButton

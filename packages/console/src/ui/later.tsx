@@ -1,11 +1,18 @@
 import { signal } from '@preact/signals'
-import type { FunctionComponent } from 'preact'
+import type { ComponentChildren, FunctionComponent } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { ErrorBox } from './error-box.tsx'
 import { Screen } from './screen.tsx'
 
-/** A screen whose code is loaded when it is opened for the first time. */
-export const later = <P extends object>(load: () => Promise<FunctionComponent<P>>): FunctionComponent<P> => {
+const asScreen = (children: ComponentChildren) => (
+  <Screen title="Cubby">{children !== undefined && <div class="pad">{children}</div>}</Screen>
+)
+
+/** A screen, or something else that `frame` surrounds, whose code is loaded when it is opened for the first time. */
+export const later = <P extends object>(
+  load: () => Promise<FunctionComponent<P>>,
+  frame: (children: ComponentChildren) => ComponentChildren = asScreen,
+): FunctionComponent<P> => {
   const loaded = signal<FunctionComponent<P> | undefined>(undefined)
   const error = signal<unknown>(undefined)
   const begin = async (): Promise<void> => {
@@ -21,19 +28,17 @@ export const later = <P extends object>(load: () => Promise<FunctionComponent<P>
     }, [])
     const Loaded = loaded.value
     if (Loaded !== undefined) return <Loaded {...props} />
-    return (
-      <Screen title="Cubby">
-        {error.value !== undefined && (
-          <div class="pad">
-            <ErrorBox error={error.value} />
-            <p>
-              <button type="button" onClick={() => location.reload()}>
-                Load the page again
-              </button>
-            </p>
-          </div>
-        )}
-      </Screen>
+    return frame(
+      error.value === undefined ? undefined : (
+        <>
+          <ErrorBox error={error.value} />
+          <p>
+            <button type="button" onClick={() => location.reload()}>
+              Load the page again
+            </button>
+          </p>
+        </>
+      ),
     )
   }
 }

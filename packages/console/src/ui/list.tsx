@@ -29,10 +29,13 @@ interface Props {
   children: ComponentChildren
 }
 
-/** A table that scrolls to the side where it is too wide. */
+/**
+ * A table. On a phone each row is a block: its row head, then its cells side by side. A cell whose meaning is not obvious there
+ * has the name of its column in `data-label`.
+ */
 export const List = ({ heads, class: className, isBusy, children }: Props) => (
   <div class="scroll-x" aria-busy={isBusy}>
-    <table class={className === undefined ? 'list' : `list ${className}`}>
+    <table class={className === undefined ? 'list blocks' : `list blocks ${className}`}>
       <Heads of={heads} />
       <tbody>{children}</tbody>
     </table>

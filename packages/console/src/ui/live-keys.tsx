@@ -10,7 +10,7 @@ const LiveKeyMessage = ({ of: live }: { of: LiveKey }) => {
         {live.error.message}{' '}
         {expiresAt !== null && (
           <>
-            It expires <Time ms={expiresAt} isShort={false} />.{' '}
+            It expires <Time ms={expiresAt} />.{' '}
           </>
         )}
         {canManageKeys.value ? (

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { basePath } from '../api/request.ts'
 import { hasUnsaved, hrefOf, type Route, route } from '../router.ts'
 import {
@@ -10,16 +10,34 @@ import {
   loadAllContents,
   loadCatalogue,
   loadContents,
+  openedDatabasesMax,
   opening,
+  refreshCounts,
   unreadDatabases,
 } from '../state/catalogue.ts'
-import { canManageKeys, isKept, keepInTab, session, signOut } from '../state/session.ts'
-import { waitingRuns } from '../state/waiting-runs.ts'
+import { overlay } from '../state/overlay.ts'
+import { preference, setPreference } from '../state/preferences.ts'
+import { runCounts } from '../state/run-counts.ts'
+import { canManageKeys, canWrite, isKept, keepInTab, session, signOut } from '../state/session.ts'
 import { set } from './action.tsx'
 import { ErrorBox } from './error-box.tsx'
 import { Confirm } from './form.tsx'
 
 // On the left: who is signed in, a filter, the databases with what is in them, and the pages of no database.
+
+const failedOf = (db: string, { tasks }: Contents): string[] =>
+  tasks.flatMap(({ task }) => runCounts.value.get(`${db}/${task}`)?.failed || [])
+
+/** Of all its tasks, as text; empty if none has failed. */
+export const failedSum = (db: string, found: Contents): string => {
+  const failed = failedOf(db, found)
+  const sum = failed.reduce((total, count) => total + Number(count.replaceAll(/\D/g, '')), 0)
+  return sum === 0 ? '' : `${sum.toLocaleString('en')}${failed.some((count) => count.endsWith('+')) ? '+' : ''}`
+}
+
+/** In red, with the word: never colour alone. */
+export const FailedCount = ({ count }: { count: string | undefined }) =>
+  count ? <strong class="failed-count">{count} failed</strong> : null
 
 /** Below a filtered list: a filter finds only what was read. */
 export const UnreadDatabases = ({ class: className }: { class: string }) => {
@@ -63,57 +81,78 @@ const EntryLink = ({ db, entry }: { db: string; entry: Entry }) => {
   useEffect(() => {
     if (isHere) link.current!.scrollIntoView({ block: 'nearest' })
   }, [isHere])
-  const waiting = entry.kind === 'task' ? waitingRuns.value.get(`${db}/${entry.name}`) : undefined
+  const counts = entry.kind === 'task' ? runCounts.value.get(`${db}/${entry.name}`) : undefined
   return (
     <a ref={link} class="rail-entry" href={hrefOf(entry.to)} aria-current={isHere ? 'page' : undefined}>
       <span class="rail-name">{entry.name}</span>
       {entry.kind !== 'table' && (
         <small>
           {entry.kind}
-          {waiting !== undefined && waiting !== '0' && ` · ${waiting}`}
+          {counts?.queued && ` · ${counts.queued}`} <FailedCount count={counts?.failed} />
         </small>
       )}
     </a>
   )
 }
 
-const DatabasePart = ({ db, filter }: { db: string; filter: string }) => {
+interface DatabasePartProps {
+  db: string
+  filter: string
+  isOpen: boolean
+  fold: (isOpen: boolean) => void
+}
+
+const DatabasePart = ({ db, filter, isOpen, fold }: DatabasePartProps) => {
   const at = route.value
   const isHere = 'db' in at && at.db === db
   const found = contents.value.get(db)
+  const listId = useId()
   useEffect(() => {
-    if (isHere && found === undefined) loadContents(db)
-  }, [isHere])
+    if ((isHere || isOpen) && found === undefined && !opening.value.has(db)) loadContents(db)
+  }, [isHere, isOpen])
   const all = found && !('error' in found) ? entriesOf(db, found) : []
   const matching = filter === '' || db.includes(filter) ? all : all.filter(({ name }) => name.includes(filter))
+  const isListed = isOpen || filter !== ''
   // Where the reader is, is always listed.
-  const listed = matching.filter(({ to }, i) => i < listedMax || isCurrent(to, at))
+  const listed = matching.filter(({ to }, i) => (isListed && i < listedMax) || isCurrent(to, at))
   if (filter !== '' && matching.length === 0 && !db.includes(filter)) return null
   return (
     <li>
-      <a
-        class="rail-db"
-        href={hrefOf({ screen: 'database', db })}
-        aria-current={at.screen === 'database' && isHere ? 'page' : undefined}
-      >
-        {db}
-      </a>
+      <div class="rail-line">
+        <button
+          type="button"
+          class="quiet rail-fold"
+          aria-expanded={isListed}
+          aria-controls={listId}
+          aria-label={`What is in ${db}`}
+          onClick={() => fold(!isOpen)}
+        />
+        <a
+          class="rail-db"
+          href={hrefOf({ screen: 'database', db })}
+          aria-current={at.screen === 'database' && isHere ? 'page' : undefined}
+        >
+          <span class="rail-name">{db}</span>
+          {!isListed && found && 'tasks' in found && (
+            <small>
+              <FailedCount count={failedSum(db, found)} />
+            </small>
+          )}
+        </a>
+      </div>
       {found && 'error' in found && <ErrorBox error={found.error} retry={() => loadContents(db)} />}
-      <ul>
+      <ul id={listId}>
         {listed.map((entry) => (
           <li key={`${entry.kind} ${entry.name}`}>
             <EntryLink db={db} entry={entry} />
           </li>
         ))}
       </ul>
-      {matching.length > listed.length && (
+      {isListed && matching.length > listed.length && (
         <p class="rail-note">{matching.length - listed.length} more: use the filter</p>
       )}
-      {found && 'isCut' in found && found.isCut && <p class="rail-note">Only the first 1,000 of a kind are listed.</p>}
-      {found === undefined && !isHere && !opening.value.has(db) && (
-        <button type="button" class="link rail-note" onClick={() => loadContents(db)}>
-          Show its tables
-        </button>
+      {isListed && found && 'isCut' in found && found.isCut && (
+        <p class="rail-note">Only the first 1,000 of a kind are listed.</p>
       )}
     </li>
   )
@@ -172,13 +211,32 @@ const Account = () => {
   )
 }
 
+/** Which databases the reader has opened or closed; the others are open if there are few. */
+const useFolds = () => {
+  const name = `folds.${session.value?.self.organization}`
+  const folds = useSignal<Record<string, boolean>>(preference(name, {}))
+  const isOpen = (db: string, at: number): boolean =>
+    (Object.hasOwn(folds.value, db) ? folds.value[db] : undefined) ?? at < openedDatabasesMax
+  const fold = (db: string, isOpen: boolean): void => {
+    folds.value = { ...folds.value, [db]: isOpen }
+    setPreference(name, folds.value)
+  }
+  return { isOpen, fold }
+}
+
 export const Rail = () => {
   const filter = useSignal('')
   const isOpen = useSignal(false)
+  const folds = useFolds()
   const at = route.value
   useEffect(() => {
     isOpen.value = false
+    refreshCounts()
   }, [at])
+  useEffect(() => {
+    document.addEventListener('visibilitychange', refreshCounts)
+    return () => document.removeEventListener('visibilitychange', refreshCounts)
+  }, [])
   const found = catalogue.value
   const menu = useRef<HTMLButtonElement>(null)
   return (
@@ -222,11 +280,20 @@ export const Rail = () => {
             }
           }}
         />
+        <button type="button" class="rail-jump" onClick={set(overlay, { kind: 'jump' })}>
+          Jump to… <kbd>Ctrl K</kbd>
+        </button>
         <nav aria-label="Databases">
           {catalogueError.value !== undefined && <ErrorBox error={catalogueError.value} retry={loadCatalogue} />}
           <ul class="rail-list">
-            {found?.databases.map((db) => (
-              <DatabasePart key={db} db={db} filter={filter.value} />
+            {found?.databases.map((db, index) => (
+              <DatabasePart
+                key={db}
+                db={db}
+                filter={filter.value}
+                isOpen={folds.isOpen(db, index)}
+                fold={(open) => folds.fold(db, open)}
+              />
             ))}
           </ul>
           {filter.value !== '' && <UnreadDatabases class="rail-note" />}
@@ -234,8 +301,13 @@ export const Rail = () => {
         </nav>
         <nav class="rail-foot" aria-label="Pages">
           <a class="rail-entry" href="#/" aria-current={at.screen === 'home' ? 'page' : undefined}>
-            All databases
+            Overview
           </a>
+          {canWrite.value && (
+            <a class="rail-entry" href="#/_import" aria-current={at.screen === 'import' ? 'page' : undefined}>
+              Import
+            </a>
+          )}
           {canManageKeys.value && (
             <a class="rail-entry" href="#/_keys" aria-current={at.screen === 'keys' ? 'page' : undefined}>
               Keys

@@ -1,3 +1,5 @@
+import { overlay } from '../state/overlay.ts'
+
 // Keys that work on every screen. A screen marks its places: `data-focus-key="/"` gets the focus.
 
 const isTyping = (target: EventTarget | null): boolean =>
@@ -14,9 +16,15 @@ const focusQuery = (): boolean => {
 
 export const startShortcuts = (): (() => void) => {
   const onKey = (event: KeyboardEvent): void => {
-    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
-    if (document.querySelector('dialog[open]')) return
-    if (focusQuery()) event.preventDefault()
+    const isCommand = event.ctrlKey || event.metaKey
+    if (event.altKey || document.querySelector('dialog[open]') || !document.querySelector('.shell')) return
+    if (isCommand && event.key.toLowerCase() === 'k' && !event.shiftKey) {
+      overlay.value = { kind: 'jump' }
+      event.preventDefault()
+    }
+    if (isCommand || isTyping(event.target)) return
+    if (event.key === '?') overlay.value = { kind: 'keys' }
+    if (event.key === '/' && focusQuery()) event.preventDefault()
   }
   addEventListener('keydown', onKey)
   return () => removeEventListener('keydown', onKey)

@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 import { messageOf } from '../api/error.ts'
-import { announce } from './announce.tsx'
+import { announce } from './announce.ts'
 
-// Only for what is out of sight when it is done.
+// Only for what is out of sight when it is done. One message at a time, and beside it one with Undo: the newest of each.
 
 interface Toast {
   id: number
@@ -21,7 +21,10 @@ const close = (id: number): void => {
 /** What `undo` throws is said by another toast. */
 export const toast = (text: string, undo?: () => unknown): void => {
   const id = ++lastId
-  toasts.value = [...toasts.value.slice(-2), { id, text, undo }]
+  toasts.value = [
+    ...toasts.value.filter((other) => (other.undo === undefined) !== (undo === undefined)),
+    { id, text, undo },
+  ]
   announce(text)
   setTimeout(() => close(id), shownMs)
 }

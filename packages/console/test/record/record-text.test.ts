@@ -4,42 +4,10 @@ import { CubbyError } from '../../../server/src/core/errors.ts'
 import { ttlSecondsMax } from '../../../server/src/core/limits.ts'
 import { indexEntries, slots } from '../../../server/src/core/tables/indices.ts'
 import { shownDiff } from '../../src/screens/record/diff-view.ts'
-import { editedText, shownOffset, shownText } from '../../src/screens/record/exact-text.ts'
 import { indexFields, placementOf, placementWords } from '../../src/screens/record/placement.ts'
 import { fitsInput, keyFault, normalKey, showKey } from '../../src/screens/record/record-key.ts'
 import { readTtl, showTtl } from '../../src/screens/record/ttl.ts'
-
-describe('the exact text behind a text field', () => {
-  const exact = '{\r\n\t"a": 1,\r"b": 2\n}\r\n'
-
-  test('line breaks outside of the change stay as they were', () => {
-    const shown = shownText(exact)
-    expect(shown).toBe('{\n\t"a": 1,\n"b": 2\n}\n')
-    expect(editedText(exact, shown)).toBe(exact)
-    expect(editedText(exact, shown.replace('1', '12'))).toBe('{\r\n\t"a": 12,\r"b": 2\n}\r\n')
-    expect(editedText(exact, shown.replace('2\n', '2,\n"c": 3\n'))).toBe('{\r\n\t"a": 1,\r"b": 2,\n"c": 3\n}\r\n')
-    expect(editedText(exact, '')).toBe('')
-    expect(shownOffset(exact, exact.indexOf('"b"'))).toBe(shown.indexOf('"b"'))
-  })
-
-  test('any edit gives a text that is shown as it was typed', () => {
-    const seed = Date.now()
-    console.log(`seed ${seed}`)
-    let state = seed % 2_147_483_647
-    const random = (below: number): number => {
-      state = (state * 48_271) % 2_147_483_647
-      return state % below
-    }
-    const piece = (): string => Array.from({ length: random(12) }, () => '\r\n\tab{}'[random(7)]).join('')
-    for (let run = 0; run < 5_000; run++) {
-      const before = piece() + piece()
-      const shown = shownText(before)
-      const from = random(shown.length + 1)
-      const typed = shown.slice(0, from) + shownText(piece()) + shown.slice(from + random(3))
-      expect(shownText(editedText(before, typed))).toBe(typed)
-    }
-  })
-})
+import { differingMembers } from '../../src/text/member-diff.ts'
 
 describe('a ttl as people type it', () => {
   const nowMs = Date.parse('2026-11-16T12:00:00Z')
@@ -161,6 +129,36 @@ describe('mine and the stored text', () => {
     expect(hidden).toBe(0)
     expect(rows.map(({ equal }) => equal).filter((count) => count !== undefined)).toEqual([47, 46])
     expect(rows).toHaveLength(9)
+  })
+
+  test('records of one line are compared formatted, and what differs in a line is marked', () => {
+    const mine =
+      '{"status":"open","n":1,"address":{"city":"Rome","zip":"00100","street":"Via Appia 1","note":"' +
+      'x'.repeat(40) +
+      '"}}'
+    const { rows, changes } = shownDiff(mine, mine.replace('Rome', 'Oslo').replace('"n":1', '"n": 10'))
+    expect(changes).toBe(2)
+    const marked = rows
+      .filter(({ same }) => !same)
+      .map(({ left, right, leftMark, rightMark }) => [left!.slice(...leftMark!), right!.slice(...rightMark!)])
+    expect(marked).toEqual([
+      ['1', '10'],
+      ['"Rome"', '"Oslo"'],
+    ])
+  })
+
+  test('a line that only gets a comma, because a member follows it, is no difference', () => {
+    const long = 'x'.repeat(60)
+    const { rows } = shownDiff(`{"a":"${long}"}`, `{"a":"${long}","b":2}`)
+    expect(rows.filter(({ same }) => !same).map(({ left, right }) => [left, right])).toEqual([[undefined, '  "b": 2']])
+  })
+
+  test('the members that differ are named by their paths', () => {
+    const mine = '{"a":1,"b":{"c":[1],"d":"x"},"e":true,"dup":1,"dup":2,"old":0}'
+    const stored = '{"e" : true, "b":{"d":"y","c":[1, 2]},"a":1.0,"dup":1,"dup":3,"a b":null}'
+    expect(differingMembers(mine, stored)).toEqual(['a', 'b.c', 'b.d', 'dup', 'old', '"a b"'])
+    expect(differingMembers(mine, mine)).toEqual([])
+    expect(differingMembers('{"a":1,"b":[ ]}', '{ "b" : [],"a":1 }')).toEqual([])
   })
 
   test('of one long line the part with the difference is shown', () => {

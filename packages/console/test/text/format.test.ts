@@ -36,9 +36,11 @@ describe('format', () => {
     expect(fits.length).toBe(60)
     expect(formatJson(fits)).toBe(fits)
     expect(formatJson(over)).toBe(`[\n  ${over.slice(1, -1)}\n]`)
-    const object = `{"a":"${'x'.repeat(49)}"}`
-    expect(formatJson(object)).toBe(`{ "a": "${'x'.repeat(49)}" }`)
-    expect(formatJson(`{"a":"${'x'.repeat(50)}"}`)).toContain('\n')
+    const object = `[{"a":"${'x'.repeat(49)}"}]`
+    expect(formatJson(object)).toBe(`[\n  { "a": "${'x'.repeat(49)}" }\n]`)
+    expect(formatJson(`[{"a":"${'x'.repeat(50)}"}]`)).toContain('{\n')
+    // But the members of a record always have lines of their own.
+    expect([formatJson('{"a":1}'), formatJson('{ }')]).toEqual(['{\n  "a": 1\n}', '{}'])
   })
 
   test('changes white space only, and nothing the second time', () => {

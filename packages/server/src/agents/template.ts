@@ -18,9 +18,12 @@ type Neighbours = Readonly<Record<string, string>>
 /** Links to other files: `[text](errors.md#code)`, but neither `[text](#heading)` nor `[text](https://…)`. */
 const fileLink = /\[([^\]\n]*)\]\((?!#|[a-z]+:)([^)#\s]+)(#[^)\s]*)?\)/g
 
-/** A link to a neighbour leads to its address. What this server does not have is plain text. */
+/**
+ * A link to a neighbour leads to its address. A page that this server does not have is plain text. Comments, which mark the
+ * generated parts for those who write the page, are left out.
+ */
 export const withWorkingLinks = (text: string, neighbours: Neighbours): string =>
-  text.replaceAll(fileLink, (_, shown: string, file: string, anchor = '') => {
+  text.replaceAll(/^<!--.*-->\n/gm, '').replaceAll(fileLink, (_, shown: string, file: string, anchor = '') => {
     const address = neighbours[file]
     return address === undefined ? shown : `[${shown}](${address}${anchor})`
   })

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { CubbyError } from '../core/errors.ts'
+import { similarName } from '../core/similar-name.ts'
 import { parseDuration, showDuration } from '../core/text/duration.ts'
 import { errorLine } from './hint-text.ts'
 
@@ -32,6 +33,12 @@ export interface Arguments {
 /** A mistake in the call itself: shown in one line, exit 2. */
 export class UsageError extends Error {}
 
+/** For a message about an unknown word; empty if no known word is like it. */
+export const didYouMean = (word: string, known: readonly string[]): string => {
+  const similar = similarName(word, known)
+  return similar === undefined ? '' : ` (did you mean ${similar}?)`
+}
+
 export const jsonFlag: Flag = { type: 'boolean', help: 'print JSON' }
 
 /** The variable that sets a flag: `pool-size` is CUBBY_POOL_SIZE. */
@@ -56,7 +63,17 @@ export const parseArguments = (
     values = parsed.values as typeof values
     positionals = parsed.positionals
   } catch (error) {
-    throw new UsageError((error as Error).message.split(/\.\s/)[0]!)
+    const message = (error as Error).message.split(/\.\s/)[0]!
+    const unknown = /^Unknown option '--([^']+)'/.exec(message)?.[1]
+    throw new UsageError(
+      unknown === undefined
+        ? message
+        : message +
+            didYouMean(
+              `--${unknown}`,
+              Object.keys(flags).map((flag) => `--${flag}`),
+            ),
+    )
   }
   const required = expected.filter((name) => !name.startsWith('['))
   if (positionals.length < required.length) throw new UsageError(`${required[positionals.length]} is missing`)

@@ -5,6 +5,8 @@ export interface CliCommand extends CallForm {
   name: string
   summary: string
   details?: string
+  /** A call of it, as it is typed: `cubby orgs create acme`. */
+  example: string
   /** Resolves to the exit code. */
   run(args: Arguments): Promise<number>
 }

@@ -4,11 +4,12 @@ import { CubbyError } from '../core/errors.ts'
 import { OperatorError } from '../core/operator-error.ts'
 import { StoreUrlRefused } from '../core/store-refused.ts'
 import { PlaceUrlRefused } from '../store/blob-place.ts'
-import { parseArguments, UsageError } from './arguments.ts'
+import { didYouMean, parseArguments, UsageError } from './arguments.ts'
 import type { CliCommand } from './command.ts'
 import { backupCommands } from './commands/backup.ts'
 import { bucketCommands } from './commands/bucket.ts'
 import { compactCommand } from './commands/compact.ts'
+import { completionCommands } from './commands/completion.ts'
 import { consoleLinkCommand } from './commands/console.ts'
 import { copyCommand } from './commands/copy.ts'
 import { dbListCommand } from './commands/db.ts'
@@ -57,6 +58,7 @@ export const commands: CliCommand[] = [
   importCommand,
   ...backupCommands,
   compactCommand,
+  ...completionCommands(() => commands),
 ]
 
 const findCommand = (words: string[]): CliCommand | undefined =>
@@ -90,14 +92,17 @@ const withoutCommand = (words: string[], help: boolean): number => {
   const word = words.find((candidate) => !candidate.startsWith('-'))
   const group = word === undefined ? commands : commands.filter(({ name }) => name.startsWith(`${word} `))
   if (group.length === 0) {
-    say(`there is no command "${word}"; see cubby --help`)
+    const firstWords = [...new Set(commands.map(({ name }) => name.split(' ')[0]!))]
+    say(`there is no command "${word}"${didYouMean(word!, firstWords)}; see cubby --help`)
     return 2
   }
   if (help || words.length <= 1) {
     process.stdout.write(overview(group))
     return help ? 0 : 2
   }
-  say(`there is no command "${words.slice(0, 2).join(' ')}"; see cubby ${word} --help`)
+  const called = words.slice(0, 2).join(' ')
+  const names = group.map(({ name }) => name)
+  say(`there is no command "${called}"${didYouMean(called, names)}; see cubby ${word} --help`)
   return 2
 }
 

@@ -1,22 +1,34 @@
-import { CubbyError, type ErrorCode } from '../core/errors.ts'
+import { CubbyError } from '../core/errors.ts'
 import { findOperation, type RoutedOperationId } from '../operations/catalogue.ts'
 import { pathNames } from '../operations/parse-input.ts'
-import { type Arguments, type Flag, UsageError } from './arguments.ts'
+import { shellLanguage } from '../operations/shell-hint.ts'
+import { type Arguments, type Flag, jsonFlag, UsageError } from './arguments.ts'
 import { type CliCommand, summaryOf } from './command.ts'
 import { errorLine } from './hint-text.ts'
 import { printLine, printNote } from './print.ts'
 import { checkName, dbFlag, requireName, requireRunId } from './target/address.ts'
 import { openRemote, remoteFlags, requestOf } from './target/remote.ts'
+import { printCollections } from './transfer/collection-list.ts'
 import { listPages } from './transfer/pages.ts'
-import { printObject } from './transfer/write-lines.ts'
+import { oneRunCodes } from './transfer/runs-by-status.ts'
+import { printObject, printObjects } from './transfer/write-lines.ts'
 
 // Commands that do what one operation does. Their words and their request come from its description.
 
+/** The names in examples. */
+const sampleNames = {
+  ...{ db: 'app', table: 'orders', hashKey: 'ada', rangeKey: 'o-1', bucket: 'photos', name: 'cats/tom.jpg' },
+  ...{ task: 'mail', run: 'order-1', id: 'key_1Hb0kV2nqXw7Zs4LmP9Te3', org: 'acme', kind: 'secret' },
+}
+
 /**
  * The words of an operation's command: `tasks get {task} {run} --db {db}` is `tasks get` with the arguments TASK and RUN. An
- * argument that is called like the command's group is its NAME: `table drop NAME`.
+ * argument that is called like the command's group is its NAME: `table drop NAME`. `more` ends the example.
  */
-export const wordsOf = (id: RoutedOperationId): Pick<CliCommand, 'name' | 'summary'> & { positionals: string[] } => {
+export const wordsOf = (
+  id: RoutedOperationId,
+  more = '',
+): Pick<CliCommand, 'name' | 'summary' | 'example'> & { positionals: string[] } => {
   const operation = findOperation(id)!
   const words = operation.command!.split(/ \[?--/)[0]!.split(' ')
   const isFixed = (word: string): boolean => /^[a-z-]+$/.test(word)
@@ -25,14 +37,14 @@ export const wordsOf = (id: RoutedOperationId): Pick<CliCommand, 'name' | 'summa
     name: words.filter(isFixed).join(' '),
     positionals: words.filter((word) => !isFixed(word)).map(shown),
     summary: summaryOf(operation),
+    example: [shellLanguage.call({ operation: id, input: sampleNames }), more].filter(Boolean).join(' '),
   }
 }
 
-/** One run cannot be changed; the others may. */
-const ofOneRun: ErrorCode[] = ['run_not_found', 'run_finished', 'run_exists']
-
 interface Differences {
   details?: string
+  /** The end of the example. */
+  example?: string
   flags?: Record<string, Flag>
   /** JSON text. */
   body?(args: Arguments): string | undefined
@@ -45,9 +57,9 @@ interface Differences {
  * several of them.
  */
 export const verbCommand = (id: RoutedOperationId, differences: Differences = {}): CliCommand => {
-  const { details, flags, body, repeatable = false } = differences
+  const { details, example: more, flags, body, repeatable = false } = differences
   const { route, area, effect } = findOperation(id)!
-  const { name, positionals, summary } = wordsOf(id)
+  const { name, positionals, summary, example } = wordsOf(id, more)
   const [, collection] = pathNames(route!.path)
   const addressOf = (args: Arguments): Record<string, string> => ({
     db: requireName(args, 'db'),
@@ -61,6 +73,7 @@ export const verbCommand = (id: RoutedOperationId, differences: Differences = {}
     name,
     positionals: isOfRuns && !isRead ? positionals.with(-1, `${positionals.at(-1)}...`) : positionals,
     summary,
+    example,
     ...(details !== undefined && { details }),
     flags: { db: dbFlag, ...flags, ...remoteFlags },
     async run(args) {
@@ -75,7 +88,7 @@ export const verbCommand = (id: RoutedOperationId, differences: Differences = {}
           const call = { ...requestOf(id, address), body: text, repeatable: isRead || repeatable }
           await print(await remote.request(call))
         } catch (error) {
-          if (!(error instanceof CubbyError && ofOneRun.includes(error.code))) throw error
+          if (!(error instanceof CubbyError && oneRunCodes.includes(error.code))) throw error
           printNote(`cubby: ${errorLine(error)}`)
           exitCode = 1
         }
@@ -92,31 +105,26 @@ type Kind = 'table' | 'bucket' | 'task'
 const idOf = <Verb extends string>(verb: Verb, kind: Kind) =>
   `${verb}${kind[0]!.toUpperCase()}${kind.slice(1)}` as `${Verb}${Capitalize<Kind>}`
 
-interface Listing {
-  details?: string
-  flags?: Record<string, Flag>
-  /** `pages`: the entries as JSON texts, page by page. */
-  print?(pages: AsyncIterable<string[]>, args: Arguments): Promise<void>
-}
-
 const printEach = async (pages: AsyncIterable<string[]>): Promise<void> => {
   for await (const entries of pages) for (const entry of entries) printLine(entry)
 }
 
-export const listCommand = (kind: Kind, { details, flags, print = printEach }: Listing = {}): CliCommand => {
+export const listCommand = (kind: Kind, details: string): CliCommand => {
   const id = `${idOf('list', kind)}s` as const
   return {
     ...wordsOf(id),
-    details: details ?? `The ${kind}s of one database, one per line.`,
+    details: `${details} --json prints what the API has of each.`,
     flags: {
       db: dbFlag,
       deleted: { type: 'boolean', help: `list the deleted ${kind}s that can still be restored` },
       ...remoteFlags,
-      ...flags,
+      json: { ...jsonFlag, help: `print JSON, one ${kind} per line` },
     },
     async run(args) {
       const input = { db: requireName(args, 'db'), deleted: args.flag('deleted') || undefined }
-      await print(listPages(openRemote(args), id, `${kind}s`, input), args)
+      const pages = listPages(openRemote(args), id, `${kind}s`, input)
+      const printJsonLines = kind === 'task' ? printObjects : printEach
+      await (args.flag('json') ? printJsonLines : printCollections[kind])(pages)
       return 0
     },
   }
@@ -134,8 +142,7 @@ export const dropCommand = (kind: Kind, contents: string): CliCommand => {
   })
 }
 
-/** `listingFlags`: the list shows `deletedAt` only with them. */
-export const restoreCommand = (kind: Kind, { note = '', listingFlags = '--deleted' } = {}): CliCommand => {
+export const restoreCommand = (kind: Kind, note = ''): CliCommand => {
   const id = idOf('restore', kind)
   return verbCommand(id, {
     details: `A ${kind} can be restored for 7 days after it was deleted.${note}`,
@@ -150,7 +157,7 @@ export const restoreCommand = (kind: Kind, { note = '', listingFlags = '--delete
       const deletedAt = args.text('deleted-at')
       if (deletedAt === undefined) return undefined
       if (/^[0-9]{1,16}$/.test(deletedAt)) return `{"deletedAt":${Number(deletedAt)}}`
-      const listing = `cubby ${groupOf(id)} list ${listingFlags}`
+      const listing = `cubby ${groupOf(id)} list --deleted --json`
       throw new UsageError(`--deleted-at is "${deletedAt}"; it takes epoch milliseconds, see ${listing}`)
     },
   })

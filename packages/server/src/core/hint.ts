@@ -26,7 +26,7 @@ interface SuggestedRepeat {
   readonly repeat: 'later'
 }
 
-export type HintPart = string | SuggestedCall | SuggestedInput | SuggestedMember | SuggestedRepeat
+type HintPart = string | SuggestedCall | SuggestedInput | SuggestedMember | SuggestedRepeat
 
 /** The suggested next step: text that does not mention the transport, or parts that form one sentence. */
 export type Hint = string | readonly HintPart[]

@@ -1,4 +1,4 @@
-// The limits that a user or an operator can reach. Each has a row in docs/http-api.md ("Limits") or docs/operating.md
+// The limits that a user or an operator can reach. Each has a row in docs/http-api.md ("Limits") or docs/reference.md
 // ("Bounds of a process"), which a test compares with this file. A constant that only tunes one file is in that file.
 // The unit is last in the name.
 
@@ -160,6 +160,11 @@ export const authorizationCharactersMax = 1_024
 export const pushUrlCharactersMax = 2_048
 export const scheduleSecondsMax = 31_536_000
 export const cronCharactersMax = 512
+/** The runs of a task are counted up to here, by status; in a listing, which has many tasks, up to the lower limit. */
+export const runsCountedMax = 1_000
+export const runsCountedInListingMax = 100
+/** A page of a listing with counts has at most this many tasks: counting more would keep others waiting. */
+export const tasksCountedMax = 100
 export const claimRunsMax = 100
 /** The payloads of one claim, but at least one run. */
 export const claimBytesMax = 1 * MIB

@@ -28,6 +28,7 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
   run: ['id', 'runId'],
   hashField: ['field', 'hash', 'name', 'hashKey'],
   rangeField: ['range', 'sort', 'sortField', 'rangeKey'],
+  kind: ['type', 'role'],
 }
 
 /** The known field that an unknown one stands for, if the request does not have that too. */
@@ -45,6 +46,7 @@ const unknownHint = (name: string, members: Members, known: readonly string[]): 
   const meant = fieldMeant(name, members, known)
   if (meant !== undefined) return `Write it as "${meant}".`
   const takes = `Known fields: ${known.join(', ')}.`
+  if (known.includes('payload')) return `What the run works on goes into payload. ${takes}`
   return known.includes('data') ? `What the record holds goes into data. ${takes}` : takes
 }
 

@@ -3,6 +3,7 @@ import { OperatorError } from '../core/operator-error.ts'
 import { parseDuration } from '../core/text/duration.ts'
 import type { ArchiveReport, BackupContents, ClosedStore, OpenOptions, WithCopy } from '../store/closed-store.ts'
 import type { Engine } from '../store/engine.ts'
+import type { StepNotes } from '../store/maintenance.ts'
 import type { EngineFlags, FlagValues, SettingSource } from '../store/settings.ts'
 import { type PostgresSettings, postgresFlags, readPostgresSettings } from './postgres/settings.ts'
 import { readSqliteSettings, type SqliteSettings, sqliteFlags } from './sqlite/settings.ts'
@@ -69,8 +70,8 @@ export const openEngine = async (location: StoreLocation, options: OpenOptions):
   (await findStore(location)).open(options)
 
 /** Checks a backup of the embedded engine. */
-export const verifyBackup = async (file: string, withCopy: WithCopy): Promise<BackupContents> =>
-  (await import('./sqlite/transfer/backup.ts')).verifyBackup(file, withCopy)
+export const verifyBackup = async (file: string, withCopy: WithCopy, notes: StepNotes): Promise<BackupContents> =>
+  (await import('./sqlite/transfer/backup.ts')).verifyBackup(file, withCopy, notes)
 
 /** Checks an archive of the embedded engine. */
 export const verifyArchive = async (dir: string): Promise<ArchiveReport> =>

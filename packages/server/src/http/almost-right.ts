@@ -31,7 +31,12 @@ type Say = (names: Names) => string
 const written: Say = (names) => `records are written by ${to('putRecord', names)} with hashKey in the body`
 const writtenByPut: Say = (names) => `this request creates a table; ${written(names)}`
 const writtenElsewhere: Say = (names) => `a record is read and deleted here; ${written(names)}`
+const flatWritten: Say = (names) =>
+  `this request creates a table; a record is written by ${to('putRecord', names)} with { "hashKey": …, "data": { … } }`
 const found: Say = (names) => `records are found by ${to('queryRecords', names)}`
+/** A parameter with the name of a field: `?status=open`. */
+const foundByField: Say = (names) =>
+  `there are no filters in a URL; ${found(names)}, those with one value of a field by a declared index: { "index": "i1", "hash": … }`
 const foundByKeys: Say = (names) => `many records are read by ${to('findRecords', names)} with keys in the body`
 const recordsDeleted: Say = (names) => `records are deleted by ${to('deleteRecord', names)}`
 const batched: Say = (names) => `many records are written by ${to('applyBatch', names)} with operations in the body`
@@ -225,6 +230,8 @@ interface WrongInput {
   readonly fields?: readonly (string | undefined)[]
   /** Only if the hash key is one of these words. */
   readonly words?: readonly string[]
+  /** Only if the request has a field or a parameter that the route does not know. */
+  readonly unknown?: true
   /** Only if that field is missing. */
   readonly missing?: true
   /** The route's own hint stays before this one. */
@@ -236,6 +243,14 @@ const wrongInput = (operation: RoutedOperationId, fields: WrongInput['fields'], 
   operation,
   code: 'invalid_request',
   fields,
+  say,
+})
+
+const unknownInput = (operation: RoutedOperationId, say: Say): WrongInput => ({
+  operation,
+  code: 'invalid_request',
+  unknown: true,
+  beside: true,
   say,
 })
 
@@ -279,6 +294,12 @@ const wrongInputs: readonly WrongInput[] = [
     [undefined, 'id', 'run'],
     (names) => `this path is the task; a run is cancelled by ${belowTask('POST', names, '/runs/:run/cancel')}`,
   ),
+  // A flat record, or a filter by a field. A name that is nearly a known one has a hint of its own.
+  unknownInput('createTable', flatWritten),
+  unknownInput('describeTable', foundByField),
+  unknownInput('getRecord', foundByField),
+  unknownInput('getItem', foundByField),
+  unknownInput('describeBucket', filesListed),
   { operation: 'queryRecords', code: 'invalid_key', fields: ['hash'], missing: true, beside: true, say: found },
   { operation: 'getRecord', code: 'record_not_found', words: ['query', ...searches], beside: true, say: found },
 ]
@@ -304,6 +325,7 @@ export const withBetterHint = (operation: string, params: Params, error: CubbyEr
       one.operation === operation &&
       one.code === error.code &&
       (one.fields?.includes(error.field) ?? true) &&
+      (one.unknown !== true || /is not a (field|query parameter) of this request\.$/.test(error.message)) &&
       (one.missing !== true || error.message.startsWith(`${error.field} is missing`)) &&
       (one.words?.includes(params.hashKey!) ?? true),
   )

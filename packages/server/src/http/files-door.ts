@@ -19,6 +19,7 @@ import { revoked } from './authenticate.ts'
 import type { Exchange } from './exchange.ts'
 import { longNamePaths } from './file-paths.ts'
 import { readUploadHead, respondRecordOf } from './handlers/files.ts'
+import { queryOf } from './observe.ts'
 import { fileNameOf } from './path-values.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { respondFile } from './respond-file.ts'
@@ -37,7 +38,7 @@ export const doorPaths: readonly string[] = [doorPath, ...longNamePaths(bucketPa
 /** Unknown bucket, unknown file and private file: nobody can tell which. */
 const noFile = (): CubbyError =>
   new CubbyError('file_not_found', 'There is no file at this URL.', {
-    hint: 'A private file needs a signed URL; whoever has a secret key of the service can make one.',
+    hint: 'A private file needs a signed URL, which a secret key of the service can make.',
   })
 
 const invalid = (): CubbyError =>
@@ -55,12 +56,6 @@ const nameTaken = ({ message }: CubbyError): CubbyError =>
   new CubbyError('precondition_failed', message, {
     hint: 'This URL creates a file and does not replace one. Ask for a URL of another name, or for one made with "replace": true.',
   })
-
-/** The query of a URL, as it was sent. */
-const queryOf = (url: string): string => {
-  const start = url.indexOf('?')
-  return start < 0 ? '' : url.slice(start + 1)
-}
 
 /** What the door does, for the log, the metrics and the description. */
 export type DoorOperationId = 'readFileByUrl' | 'putFileByUrl'

@@ -34,5 +34,5 @@ export const httpHint = (hint: Hint | undefined, names: Names = {}): string | un
 export const shellHint = (hint: Hint | undefined, names: Names = {}): string | undefined =>
   hint === undefined ? undefined : hintText(hint, shellLanguageOver({ ...names }, http(names)))
 
-/** Where a caller who is lost reads on. Only HTTP has this page. */
-export const docsNote = 'The API is documented at /docs.'
+/** The pages that help a caller who is lost. Only HTTP has them. */
+export const docsNote = 'The API is documented at /docs, for agents at /SKILL.md.'

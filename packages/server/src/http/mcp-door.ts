@@ -14,7 +14,7 @@ import { BodyAbandoned } from './body-faults.ts'
 import type { Exchange } from './exchange.ts'
 import { parseParameters } from './query-parameters.ts'
 import { RequestExchange } from './request-exchange.ts'
-import { respondAccepted, respondLongText, respondText } from './respond.ts'
+import { respondAccepted, respondLongMessage, respondMessage } from './respond.ts'
 import type { Route } from './routes.ts'
 import { statusOf } from './status.ts'
 
@@ -75,7 +75,7 @@ export const foreignCaller = ({ host, publicUrl, allowedOrigins }: McpDoorOption
 }
 
 export const respondForeign = (requestId: string, reason: string): Response =>
-  respondText(requestId, rpcErrorJson(new RpcError(rpcCodes.invalidRequest, reason), undefined), 403)
+  respondMessage(requestId, rpcErrorJson(new RpcError(rpcCodes.invalidRequest, reason), undefined), 403)
 
 // ── The request ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -121,7 +121,7 @@ const refusedBody = (requestId: string, error: unknown): Response => {
   const status = statusOf[error.code]
   if (![400, 413, 415].includes(status)) throw error
   const code = error.code === 'invalid_json' ? rpcCodes.parseError : rpcCodes.invalidRequest
-  return respondText(requestId, rpcErrorJson(new RpcError(code, error.message), undefined), status)
+  return respondMessage(requestId, rpcErrorJson(new RpcError(code, error.message), undefined), status)
 }
 
 /** The protocol's own headers are read when the message is. */
@@ -209,7 +209,7 @@ export const mcpRoute = (server: McpServer): Route<typeof mcpOperation> => ({
       batchBodyBytesMax,
       (body) =>
         andThen(server.answer(new ToolRequest(exchange, body, endpoint)), ({ status, text }) =>
-          text === null ? respondAccepted(requestId) : respondLongText(exchange, text, status),
+          text === null ? respondAccepted(requestId) : respondLongMessage(exchange, text, status),
         ),
       (error) => refusedBody(requestId, error),
     )

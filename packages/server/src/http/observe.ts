@@ -152,6 +152,12 @@ export const observed = <R extends Observable, S>(
 /** The path of a URL as Bun gives it: without a host if Host is malformed. */
 export const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/]*/i, '').split('?', 1)[0]!
 
+/** The query of a URL, as it was sent. */
+export const queryOf = (url: string): string => {
+  const start = url.indexOf('?')
+  return start < 0 ? '' : url.slice(start + 1)
+}
+
 /** The path as it was matched, without the query string. In the URL from Bun, `..` and `\` are already resolved. */
 const shownPath = (path: string | undefined, { url, params }: Observable): string =>
   path === undefined

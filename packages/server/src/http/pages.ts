@@ -19,6 +19,9 @@ export interface Page {
 /** The descriptions of the API. The server only sends them; other code creates them. */
 export interface Pages {
   document(): Promise<Page>
+  /** The parts of the document by their names. */
+  readonly areas: readonly string[]
+  part(area: string): Promise<Page>
   docs(): Promise<Page>
 }
 

@@ -43,5 +43,5 @@ export const parseFlagParameter = (value: string | undefined, name: string): boo
 /** A parameter as the member of an input that it is. */
 export const jsonValue = (name: string, text: string): unknown => {
   if (name === 'limit') return parseIntegerParameter(text)
-  return name === 'deleted' ? (flagValues[text] ?? text) : text
+  return name === 'deleted' || name === 'counts' ? (flagValues[text] ?? text) : text
 }

@@ -38,18 +38,29 @@ const tagged = (response: Response, version: string): Response => {
 }
 
 export const respondJson = (requestId: string, body: unknown, status = 200): Response =>
-  respond(requestId, JSON.stringify(body), status)
+  respondText(requestId, JSON.stringify(body), status)
+
+// JSON ends with a newline, so that a shell prompt begins on a line of its own. Documents, files and messages are sent as they are.
 
 /** JSON text that is small. */
-export const respondText = (requestId: string, text: string, status = 200): Response => respond(requestId, text, status)
+export const respondText = (requestId: string, text: string, status = 200): Response =>
+  respond(requestId, `${text}\n`, status)
 
 /** JSON text that may be long. */
 export const respondLongText = (exchange: Exchange, text: string, status = 200): Response =>
+  respond(exchange.requestId, exchange.bodyOf(`${text}\n`), status)
+
+/** A message of MCP that is small. */
+export const respondMessage = (requestId: string, text: string, status: number): Response =>
+  respond(requestId, text, status)
+
+/** A message of MCP that may be long. */
+export const respondLongMessage = (exchange: Exchange, text: string, status: number): Response =>
   respond(exchange.requestId, exchange.bodyOf(text), status)
 
 export const respondRecord = (exchange: Exchange, record: StoredRecord): Response => {
   const version = String(record.updatedAtMs)
-  return tagged(respond(exchange.requestId, exchange.bodyOf(recordJson(record, version))), version)
+  return tagged(respond(exchange.requestId, exchange.bodyOf(`${recordJson(record, version)}\n`)), version)
 }
 
 /** The data of a record, as it was sent. */
@@ -65,11 +76,11 @@ export const respondWritten = (requestId: string, { updatedAtMs }: StoredRecord)
 
 /** The record without its data, for writers that already have the data. */
 export const respondMinimal = (requestId: string, record: StoredRecord): Response =>
-  tagged(respond(requestId, headJson(record)), String(record.updatedAtMs))
+  tagged(respondText(requestId, headJson(record)), String(record.updatedAtMs))
 
 /** JSON text of something with a version. */
 export const respondVersion = (exchange: Exchange, text: string, version: number, status = 200): Response =>
-  tagged(respond(exchange.requestId, exchange.bodyOf(text), status), String(version))
+  tagged(respondLongText(exchange, text, status), String(version))
 
 export const respondNotModified = (requestId: string, updatedAtMs: number): Response =>
   tagged(respond(requestId, null, 304), String(updatedAtMs))

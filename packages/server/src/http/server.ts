@@ -1,5 +1,7 @@
 import type { Server } from 'bun'
 import type { Awaitable } from '../core/awaitable.ts'
+import { describeValue } from '../core/describe-value.ts'
+import { CubbyError } from '../core/errors.ts'
 import type { SuggestedCall } from '../core/hint.ts'
 import { connectionIdleSecondsMax } from '../core/limits.ts'
 import type { ReadPage } from '../mcp/resources.ts'
@@ -11,7 +13,8 @@ import { baseUrl, entryPoint } from './entry-point.ts'
 import { doorPaths } from './files-door.ts'
 import { httpHint } from './hint-text.ts'
 import { mcpPath } from './mcp-door.ts'
-import { type AgentPages, type AgentPath, type ConsolePages, type Pages, respondPage } from './pages.ts'
+import { queryOf } from './observe.ts'
+import { type AgentPages, type AgentPath, type ConsolePages, type Page, type Pages, respondPage } from './pages.ts'
 import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
 
@@ -57,6 +60,17 @@ const untilAnswered = async (server: Server<undefined>): Promise<void> => {
   await Bun.sleep(100)
 }
 
+/** The whole document, or its part for `?area=`. */
+const documentFor = (pages: Pages, url: string): Promise<Page> => {
+  const area = new URLSearchParams(queryOf(url)).get('area')
+  if (area === null) return pages.document()
+  if (pages.areas.includes(area)) return pages.part(area)
+  throw new CubbyError('invalid_request', `area is ${describeValue(area)}; it takes the name of a part.`, {
+    field: 'area',
+    hint: `Parts: ${pages.areas.join(', ')}. Leave area out for the whole document.`,
+  })
+}
+
 const openHandlersOf = (
   pipeline: Pipeline,
   { engine, pages, agentPages, publicUrl, console: consolePages, mcp }: HttpOptions,
@@ -72,7 +86,9 @@ const openHandlersOf = (
     '/': open('/', entryPoint(publicUrl, { hasConsole: consolePages !== undefined, hasMcp: mcp !== undefined })),
     '/healthz': pipeline.health('/healthz', openRoutes['/healthz'], () => true, 'ok'),
     '/readyz': pipeline.health('/readyz', openRoutes['/readyz'], () => engine.ready(), 'ready'),
-    '/openapi.json': open('/openapi.json', async (id, request) => respondPage(id, request, await pages.document())),
+    '/openapi.json': open('/openapi.json', async (id, request) =>
+      respondPage(id, request, await documentFor(pages, request.url)),
+    ),
     '/docs': open('/docs', async (id, request) => respondPage(id, request, await pages.docs())),
     '/docs.md': openAgentPage('/docs.md'),
     '/SKILL.md': openAgentPage('/SKILL.md'),

@@ -5,6 +5,8 @@ import { isVerbAsKey, openRoutes, type Route, routes } from '../http/routes.ts'
 import type { RoutedOperationId } from '../operations/catalogue.ts'
 import { exampleStore } from '../operations/example.ts'
 import type { KeyNeeded, Method } from '../operations/operation.ts'
+import type { Schema } from '../operations/schema.ts'
+import { chaptersOf, type DocumentArea } from './areas.ts'
 import { errorBody, meanings, sharedErrors } from './errors.ts'
 import { givenStep } from './examples/http-example.ts'
 import { introduction } from './introduction.ts'
@@ -134,11 +136,35 @@ const servedPaths = (): [string, ServedOperation[]][] => [
   ]),
 ]
 
-/** `publicUrl` is the address at which callers reach the server, with its prefix if it has one. */
-export const makeDocument = (publicUrl = '/'): OpenApiDocument => {
-  const paths = Object.fromEntries(servedPaths().map(([path, there]) => [templated(path), pathItem(there)]))
-  const responses = sharedResponseObjects()
-  const text = JSON.stringify([paths, responses])
+/** The schemas that a text refers to, and those that they refer to. */
+const schemasFor = (text: string): OpenApiDocument['components']['schemas'] => {
+  for (let seen = text; ; ) {
+    const found = referredTo<Schema>('schemas', schemas, seen)
+    const more = text + JSON.stringify(found)
+    if (more === seen) return found
+    seen = more
+  }
+}
+
+/**
+ * `publicUrl` is the address at which callers reach the server, with its prefix if it has one. With an area it is the part of
+ * the document that has the paths of that area, and what they refer to.
+ */
+export const makeDocument = (publicUrl = '/', area?: DocumentArea): OpenApiDocument => {
+  const isIn = (tag: string): boolean => area === undefined || (chaptersOf[area] as readonly string[]).includes(tag)
+  const served = servedPaths()
+    .map(([path, there]) => [path, there.filter(({ operation }) => isIn(operation.tag))] as const)
+    .filter(([, there]) => there.length > 0)
+  const paths = Object.fromEntries(served.map(([path, there]) => [templated(path), pathItem(there)]))
+  const all = sharedResponseObjects()
+  const responses = area === undefined ? all : referredTo('responses', all, JSON.stringify(paths))
+  const refers = JSON.stringify([paths, responses])
+  const partOf = {
+    parameters: referredTo('parameters', allParameters(), refers),
+    headers: referredTo<Header>('headers', allHeaders(), refers),
+  }
+  const text = refers + JSON.stringify(partOf)
+  const examples = sharedExamples()
   return {
     openapi: '3.1.0',
     info: {
@@ -150,14 +176,15 @@ export const makeDocument = (publicUrl = '/'): OpenApiDocument => {
       license: { name: packageJson.license, identifier: packageJson.license },
     },
     servers: [{ url: publicUrl, description: 'The server that sent this document.' }],
-    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    tags: Object.entries(tags)
+      .filter(([name]) => isIn(name))
+      .map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas,
-      parameters: referredTo('parameters', allParameters(), text),
-      headers: referredTo<Header>('headers', allHeaders(), text),
+      schemas: area === undefined ? schemas : schemasFor(text),
+      ...partOf,
       responses,
-      examples: sharedExamples(),
+      examples: area === undefined ? examples : referredTo('examples', examples, text),
       securitySchemes: {
         secretKey: bearer(
           'svc_live_',

@@ -30,7 +30,7 @@ export const tags = {
   Files: 'A file is bytes with a name, a content type and metadata. Files are private unless they are made public.',
   Tasks:
     'A task is a named kind of work. Its runs are pushed to a server, or claimed by workers, until one succeeds or its attempts are used up. A deleted task can be restored for 7 days, with all its runs.',
-  Runs: 'A run is one piece of work of a task. Applications add runs and look at them; whoever holds the lease of an attempt finishes it.',
+  Runs: 'A run is one piece of work of a task. Applications add runs and look at them; the holder of the lease of an attempt finishes it.',
   'API keys': 'Managing keys needs a secret key without a `databases` limit. Every key may describe itself.',
   Service: 'These routes need no API key.',
 }
@@ -202,7 +202,7 @@ const recordOrBytes: Record<number, Answer> = {
   },
   ...bytesAnswers,
 }
-const bytesNote = `The answer is the bytes of the file, with its own content type and its SHA-256 as the \`ETag\`; with \`record=true\` it is the record as JSON, with the version as the \`ETag\`. Of the bytes, conditions and one range work as HTTP defines: 206 with a part, 304, 412 and 416. With \`record=true\` only \`If-None-Match\` is allowed. HEAD answers the headers alone. ${damagedBytes}`
+const bytesNote = `The answer is the bytes of the file, with its own content type and its SHA-256 as the \`ETag\`; with \`record=true\` it is the record as JSON, with the version as the \`ETag\`. For the bytes, conditions and one range work as HTTP defines: 206 with a part, 304, 412 and 416. With \`record=true\` only \`If-None-Match\` is allowed. HEAD answers the headers alone. ${damagedBytes}`
 
 const signedUrls =
   'A signed URL has further parameters: use it exactly as it was given. Any change, also another method or an added parameter, is `invalid_signature`. It is valid until it expires, or until the API key that signed it expires or is revoked.'
@@ -278,7 +278,7 @@ const endpoints = {
     title: 'Upload to a URL',
     tag: 'Files',
     summary: 'Upload a file to a signed URL',
-    description: `Whoever has a URL for an upload may put that one file, without an API key: ask for the URL with \`method: "PUT"\`. What the URL was made with counts: its type, the most bytes, the visibility, the metadata, the ttl and whether it may replace a file. Condition headers are rejected. Without a signature the answer is 404. ${signedUrls}`,
+    description: `Everybody who has a URL for an upload may put that one file, without an API key: ask for the URL with \`method: "PUT"\`. What the URL was made with counts: its type, the most bytes, the visibility, the metadata, the ttl and whether it may replace a file. Condition headers are rejected. Without a signature the answer is 404. ${signedUrls}`,
     byUrl: true,
     parameters: ['expires', 'key', 'signature', 'Content-Digest'],
     bytes: { description: entries.putFile.input.properties!.content!.description! },
@@ -330,9 +330,10 @@ const endpoints = {
     title: 'OpenAPI document',
     tag: 'Service',
     summary: 'Get this description as OpenAPI',
-    description: `An OpenAPI 3.1 document, generated from the routes that the server uses. ${copies}`,
+    description: `An OpenAPI 3.1 document, generated from the routes that the server uses. With \`area\` it has the paths of that area only, and is a valid document of its own. ${copies}`,
+    parameters: ['area'],
     answers: { 200: { description: 'The document.', schema: 'OpenApi' }, ...currentCopy },
-    codes: ['internal'],
+    codes: ['invalid_request', 'internal'],
     examples: service.getDescription,
   },
   getDocsPage: {

@@ -1,5 +1,7 @@
+import { type DocumentArea, documentAreas } from './areas.ts'
 import { makeDocument } from './document.ts'
 import { renderPage } from './page/render.ts'
+import type { OpenApiDocument } from './types.ts'
 
 // Makes the descriptions of the API, once, beside the thread that serves.
 
@@ -17,7 +19,11 @@ export interface PageBytes {
   headers: Record<string, string>
 }
 
-export type FromPagesThread = { document: PageBytes } | { docs: PageBytes } | { fault: string }
+export type FromPagesThread =
+  | { document: PageBytes }
+  | { docs: PageBytes }
+  | { parts: Record<DocumentArea, PageBytes> }
+  | { fault: string }
 
 const reply = (message: FromPagesThread): void => self.postMessage(message)
 
@@ -28,9 +34,12 @@ const bytesOf = (text: string, headers: Record<string, string>): PageBytes => {
   return { body, gzipped: Bun.gzipSync(body, { level: 9 }), version, headers }
 }
 
+const documentBytes = (document: OpenApiDocument): PageBytes =>
+  bytesOf(`${JSON.stringify(document)}\n`, { 'Content-Type': 'application/json' })
+
 const make = async (publicUrl: string | undefined): Promise<void> => {
   const document = makeDocument(publicUrl)
-  reply({ document: bytesOf(JSON.stringify(document), { 'Content-Type': 'application/json' }) })
+  reply({ document: documentBytes(document) })
   const { html, contentSecurityPolicy } = await renderPage(document)
   const headers = {
     'Content-Type': 'text/html; charset=utf-8',
@@ -38,6 +47,8 @@ const make = async (publicUrl: string | undefined): Promise<void> => {
     'Referrer-Policy': 'no-referrer',
   }
   reply({ docs: bytesOf(html, headers) })
+  const parts = documentAreas.map((area) => [area, documentBytes(makeDocument(publicUrl, area))] as const)
+  reply({ parts: Object.fromEntries(parts) as Record<DocumentArea, PageBytes> })
 }
 
 self.onmessage = ({ data: { publicUrl } }: MessageEvent<ToPagesThread>) => {

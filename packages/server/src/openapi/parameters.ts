@@ -1,7 +1,14 @@
-import { dataDepthMax, fileMetadataBytesMax, requestIdCharactersMax } from '../core/limits.ts'
+import {
+  dataDepthMax,
+  fileMetadataBytesMax,
+  requestIdCharactersMax,
+  runsCountedInListingMax,
+  runsCountedMax,
+} from '../core/limits.ts'
 import { allowedHeaders, exposedHeaders } from '../http/respond.ts'
 import { retryAfterSeconds } from '../http/status.ts'
 import { catalogue, type OperationId } from '../operations/catalogue.ts'
+import { documentAreas } from './areas.ts'
 import { asComponent } from './schemas.ts'
 import type { Header, Parameter, Reference } from './types.ts'
 
@@ -70,6 +77,10 @@ export const parameters = {
   limit: fromInput('listTables', 'limit', 'query'),
   cursor: fromInput('listTables', 'cursor', 'query'),
   deleted: fromInput('listTables', 'deleted', 'query'),
+  counts: {
+    ...fromInput('describeTask', 'counts', 'query'),
+    description: `True: \`counts\` says how many runs have each status, each counted up to ${runsCountedMax.toLocaleString('en-US')}, in a listing up to ${runsCountedInListingMax}.`,
+  },
   waitSeconds: fromInput('getRun', 'waitSeconds', 'query'),
   visibility: fromInput('putFile', 'visibility', 'query'),
   ttl: fromInput('putFile', 'ttl', 'query'),
@@ -105,6 +116,12 @@ export const parameters = {
     in: 'query',
     description: 'Browsers save the file instead of showing it: under this name, or if it is empty under its own.',
     schema: { type: 'string' },
+  },
+  area: {
+    name: 'area',
+    in: 'query',
+    description: 'Only the part of the document for this area.',
+    schema: { type: 'string', enum: documentAreas },
   },
   expires: signedParameter('expires', 'When the URL expires, in epoch milliseconds.'),
   key: signedParameter('key', 'The id of the API key that signed the URL.'),
@@ -237,7 +254,7 @@ export const headers = {
     schema: { type: 'string', pattern: `^${sha256Tag}$` },
   },
   'ETag: bytes or record': {
-    description: 'Of bytes their SHA-256, of the record its version, in quotes.',
+    description: 'The SHA-256 of the bytes, or the version of the record, in quotes.',
     required: true,
     schema: { type: 'string', pattern: `^(${sha256Tag}|"[0-9]+")$` },
   },

@@ -23,7 +23,7 @@ export type Area =
 export type KeyNeeded = 'read' | 'write' | 'manage-keys' | 'operator'
 
 /** The effect on the store. `destroys`: existing data is removed, or something stops working. */
-export type Effect = 'reads' | 'writes' | 'destroys'
+type Effect = 'reads' | 'writes' | 'destroys'
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -99,7 +99,7 @@ export interface Description {
  * One thing that the service can do, independent of the caller and the transport. It is described once, beside its code:
  * HTTP routes, the OpenAPI document, shell commands and tools for agents are adapters that read this description.
  */
-export interface Operation<Id extends string, Input, Output> extends InputRules {
+interface Operation<Id extends string, Input, Output> extends InputRules {
   readonly id: Id
   readonly area: Area
   readonly summary: string

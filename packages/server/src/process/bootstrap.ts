@@ -65,18 +65,18 @@ const laterGreeting = async (engine: Engine, url: string, storeFlags: string, ha
   const isActive = ({ deletedAtMs }: Organization): boolean => deletedAtMs === null
   const first = await engine.organizations.find('default')
   const name = first !== undefined && isActive(first) ? 'default' : 'NAME'
-  const command = (words: string, more = ''): string =>
-    [typedCommand(), words, '--org', name, more, storeFlags].filter((part) => part !== '').join(' ')
+  const command = (...words: string[]): string =>
+    [typedCommand(), ...words, storeFlags].filter((part) => part !== '').join(' ')
   const lines = [
     `The API is documented at ${url}/docs`,
-    `To create another API key: ${command('keys create', '--kind secret')}`,
+    `To create another API key: ${command('keys create --org', name, '--kind secret')}`,
   ]
   if (hasConsole) {
     lines.unshift(`The console is at ${consoleUrl(url)}`)
-    lines.push(`To sign in to the console by a link: ${command('console link', `--url ${shellWord(url)}`)}`)
+    lines.push(`To sign in to the console by a link: ${command('console link --org', name, `--url ${shellWord(url)}`)}`)
   }
   // Not "default" once more: whoever deleted it does not expect it back.
   if (name === 'NAME' && !(await engine.organizations.list()).some(isActive))
-    lines.push(`There is no organization. To create one: npx cubbydb orgs create NAME ${storeFlags}`.trimEnd())
+    lines.push(`There is no organization. To create one: ${command('orgs create NAME')}`)
   return lines.join('\n')
 }

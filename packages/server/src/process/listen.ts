@@ -1,4 +1,6 @@
 import { OperatorError } from '../core/operator-error.ts'
+import type { Engine } from '../store/engine.ts'
+import type { ServeOptions } from './serve-options.ts'
 
 /** Why the port could not be opened, in one line. `flags`: those that name the address. */
 export const listenFailure = (
@@ -33,3 +35,23 @@ export const reservePort = (host: string, port: number): number => {
 }
 
 export const urlOf = (host: string, port: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+
+interface Listening {
+  url: string
+  files: string | undefined
+  metrics: string | undefined
+  workers?: number
+}
+
+/** Says where the server listens: in a sentence on a terminal, and otherwise in the log. */
+export const announce = ({ log, print, store }: ServeOptions, engine: Engine, listening: Listening): void => {
+  const { url, files, ...more } = listening
+  const data = store.describe()
+  engine.noteListening?.(Number(new URL(url).port || 80))
+  const [isRead, isLogRead] = [process.stdout.isTTY === true, process.stderr.isTTY === true]
+  if (isRead) {
+    const others = [files && `files in ${files}`, more.metrics && `metrics on ${more.metrics}`].filter(Boolean)
+    print(`Cubby is listening on ${url}, with ${[`the store in ${data}`, ...others].join(', ')}. Ctrl+C stops it.`)
+  }
+  if (!isRead || !isLogRead) log('info', 'listening', { url, engine: engine.description, data, files, ...more })
+}

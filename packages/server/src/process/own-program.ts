@@ -1,3 +1,6 @@
+import { realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
 // Where this program is. It runs in three layouts, and this file is the only one that tells them apart:
 //
 //   source   Bun runs src/main.ts
@@ -12,5 +15,13 @@
 export const ownCommand = (): string[] =>
   Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main]
 
-/** What a person types to run it, for texts. */
-export const typedCommand = (): string => (Bun.isStandaloneExecutable ? 'cubby' : 'npx cubbydb')
+/**
+ * The words that a person types to run it, for texts: `cubby` for the binary, and if the command of that name on the PATH is
+ * this program. Below npm and npx the PATH begins with the commands of the project.
+ */
+export const typedCommand = (): string => {
+  if (Bun.isStandaloneExecutable) return 'cubby'
+  const installed = process.env.npm_command === undefined ? Bun.which('cubby') : null
+  const isThis = installed !== null && realpathSync(installed) === join(realpathSync(dirname(Bun.main)), '../bin/cubby')
+  return isThis ? 'cubby' : 'npx cubbydb'
+}

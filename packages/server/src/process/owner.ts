@@ -4,7 +4,7 @@ import { OperatorError } from '../core/operator-error.ts'
 import type { Engine } from '../store/engine.ts'
 import { bootstrap } from './bootstrap.ts'
 import { type FilePlace, openFilePlace } from './file-place.ts'
-import { reservePort, urlOf } from './listen.ts'
+import { announce, reservePort, urlOf } from './listen.ts'
 import { makeMetrics, type ServerMetrics } from './metrics.ts'
 import { ownCommand } from './own-program.ts'
 import type { ServeOptions } from './serve-options.ts'
@@ -136,9 +136,7 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
   }
   work = startWork(options, { engine, files, pushes: metrics?.pushes })
   const url = urlOf(host, port)
-  const where = { data: store.describe(), files: files?.shown }
-  const { workers: count } = options
-  log('info', 'listening', { url, engine: engine.description, ...where, metrics: metricsUrl, workers: count })
+  announce(options, engine, { url, files: files?.shown, metrics: metricsUrl, workers: options.workers })
   await bootstrap(engine, url, options)
 
   log('info', 'stopping', { signal: await signal })

@@ -4,7 +4,7 @@ import type { HttpServer } from '../http/server.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
 import { bootstrap } from './bootstrap.ts'
 import { openFilePlace } from './file-place.ts'
-import { listenFailure } from './listen.ts'
+import { announce, listenFailure } from './listen.ts'
 import { makeMetrics } from './metrics.ts'
 import { serveWithWorkers } from './owner.ts'
 import { makeTaskServices, serveHttp } from './serve-http.ts'
@@ -56,13 +56,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
   work = startWork(options, { engine, files, signals: tasks.signals, pushes: metrics?.pushes })
   stayUp(log)
   const signal = untilSignal()
-  log('info', 'listening', {
-    url: http.url,
-    engine: engine.description,
-    data: store.describe(),
-    files: files?.shown,
-    metrics: metricsUrl,
-  })
+  announce(options, engine, { url: http.url, files: files?.shown, metrics: metricsUrl })
   await bootstrap(engine, http.url, options)
 
   log('info', 'stopping', { signal: await signal })

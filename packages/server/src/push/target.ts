@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { CubbyError } from '../core/errors.ts'
+import { isLoopbackAddress } from '../core/loopback.ts'
 import { type Standing, standingOf } from './address.ts'
 import type { Allow } from './allow.ts'
 import { atMostAtOnce, type Resolve, resolveName } from './resolve.ts'
@@ -34,15 +35,22 @@ export const parseTarget = (text: string, allow: Allow): Target => {
   if (url.username !== '' || url.password !== '') {
     throw new TargetRefused('has a user or a password.', 'Declare them as authorization, such as "Basic …".')
   }
-  if (url.protocol === 'http:' && allow.length === 0) throw plainRefused()
   const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (url.protocol === 'http:' && allow.length === 0) throw plainRefused(host)
   return { url, host, isLiteral: isIP(host) !== 0 }
 }
 
-const plainRefused = (): TargetRefused =>
+const networkHint = (host: string): string =>
+  isLoopbackAddress(host)
+    ? 'To push to this machine, start the server with --push-allow 127.0.0.1,::1. The tasks of all organizations can then reach every port of this machine.'
+    : 'For a server in a network of your own, the operator names that network with --push-allow.'
+
+const plainRefused = (host: string): TargetRefused =>
   new TargetRefused(
     'has the scheme http instead of https.',
-    'http is only for networks that the operator names with --push-allow.',
+    isLoopbackAddress(host)
+      ? networkHint(host)
+      : 'http is only for networks that the operator names with --push-allow.',
   )
 
 /**
@@ -58,10 +66,10 @@ export const checkedAddresses = async (target: Target, allow: Allow, resolve: Re
       isLiteral
         ? `has the address ${host}, which is not public.`
         : `has the host ${host}, which has an address that is not public.`,
-      'For a server in a network of your own, the operator names that network with --push-allow.',
+      networkHint(host),
     )
   }
-  if (url.protocol === 'http:' && standings.includes('public')) throw plainRefused()
+  if (url.protocol === 'http:' && standings.includes('public')) throw plainRefused(host)
   return addresses
 }
 

@@ -29,11 +29,11 @@ export interface Caller {
 export type KeyUse = { id: string; atMs: number }
 
 export interface ApiKeys {
-  /** Finds a key by its text, also revoked and expired keys. A text that was seen before is not hashed again. */
+  /** Finds a key by its text; revoked and expired keys are found too. A text that was seen before is not hashed again. */
   find(text: string): Awaitable<ApiKey | undefined>
-  /** Finds a key of any organization by its id, as `find` does: for URLs that it signed. */
+  /** Finds a key of any organization by its id, as `find` does: URLs name the key that signed them. */
   findById(id: string): Awaitable<ApiKey | undefined>
-  /** Of several keys with a `linkExpiresAtMs` that one caller creates, also at once, the first gets it. */
+  /** Only the first key with a `linkExpiresAtMs` that one caller creates gets it, even if several are created at once. */
   create(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey>
   /** At most `limit` keys with a lower seq than `beforeSeq`, newest first. */
   list(orgId: number, beforeSeq: number | undefined, limit: number): Awaitable<ApiKey[]>

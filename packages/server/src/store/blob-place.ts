@@ -2,18 +2,20 @@ import type { Awaitable } from '../core/awaitable.ts'
 import { OperatorError } from '../core/operator-error.ts'
 
 /**
- * Where the bytes of files are: a directory, or a bucket of S3. A blob is written once and never changed. The store has a
+ * The place of the bytes of files: a directory, or a bucket of S3. A blob is written once and never changed. The store has a
  * row for every blob before its first byte is written (`store/files.ts`), so nothing ever has to list a place.
  *
- * Methods throw CubbyError: `storage_full` if there is no room, `unavailable` if the place cannot be reached. An error in
- * the middle of a stream ends that stream.
+ * Methods throw CubbyError: `storage_full` if there is no room, `unavailable` if the place cannot be reached. An error in the
+ * middle of a stream ends that stream.
  */
 export interface BlobPlace {
-  /** For log lines and messages, without secrets: `/var/lib/cubby/files`, `s3://bucket/prefix`. */
+  /** Log lines and messages show it, without secrets: `/var/lib/cubby/files`, `s3://bucket/prefix`. */
   readonly description: string
-  /** Whether the bytes of a write that has failed may appear later: S3 may have received them without an answer, for example. */
+  /**
+   * Whether the bytes of a failed write may appear later: S3, for example, may have received them although it did not answer.
+   */
   mayWriteLate(): boolean
-  /** For files whose bytes the store keeps itself; undefined if it keeps none. */
+  /** Set if the store keeps the bytes of small files itself. */
   readonly inStore?: InStore
   /**
    * Starts a new blob. `bytes`: its length, if it is known. The id must be new (`newBlobId`) and its row committed.
@@ -26,35 +28,40 @@ export interface BlobPlace {
   read(id: string, start: number, end: number): Promise<AsyncIterable<Uint8Array>>
   /** The length in bytes; undefined if there is no such blob. */
   size(id: string): Promise<number | undefined>
-  /** Removes a blob, finished or not, and whatever an interrupted write has left of it. It may be gone already. */
+  /** Removes a blob, finished or not, and everything that an interrupted write has left of it. It may be gone already. */
   remove(id: string): Promise<void>
   /**
    * The mark of the place, which may be damaged; undefined if it has none yet. Throws if the place cannot be read: absence must be
    * certain.
    */
   readMark(): Promise<string | undefined>
-  /** Writes the mark, durably, if the place has none, or over the one that it has. Returns the mark that it has then. */
+  /**
+   * Writes the mark, durably, if the place has none; with 'replace' it overwrites the present one. Returns the mark that the
+   * place has then.
+   */
   writeMark(mark: string, how?: 'replace'): Promise<string>
   /**
-   * For the start of a process, if a place has settings that can be wrong. Throws PlaceRefused if they are, and another
-   * error if that cannot be known now.
+   * A process calls it at its start. Throws PlaceRefused if the place has settings that are wrong, and another error if that
+   * cannot be known now.
    */
   probe?(): Promise<void>
   close(): Promise<void>
 }
 
-/** How small files are kept in the store. */
-export interface InStore {
+/** The way in which small files are kept in the store. */
+interface InStore {
   /** A file with more bytes goes to the place. */
   readonly bytesMax: number
-  /** As before every write: makes sure that the place is the one of the store, and marks it at the first upload. */
+  /** Makes sure, as every write does, that the place is the one of the store, and marks it at the first upload. */
   prepare(): Awaitable<void>
 }
 
 export interface BlobWriter {
   /** Resolves when there is room for more. The chunk is not used after that: its owner may free it. */
   write(chunk: Uint8Array): Promise<void>
-  /** Makes the blob durable under its id: synced, with its name. `sha256`: hex, of all bytes, for places that check it. */
+  /**
+   * Makes the blob durable under its id: synced, with its name. `sha256`: the digest of all bytes in hex; some places check it.
+   */
   finish(sha256: string): Promise<void>
   /** Gives up and removes what was written. Never throws. */
   abort(): Promise<void>

@@ -1,5 +1,6 @@
 import type { Log } from '../core/log.ts'
 import type { Engine, WorkerChannel } from './engine.ts'
+import type { StepNotes } from './maintenance.ts'
 import type { StoreObserver } from './observer.ts'
 import type { Dump } from './transfer.ts'
 
@@ -14,9 +15,9 @@ export interface OpenOptions {
   /** Fail if the schema is not that of the store's version, before it is migrated: it may have been made by somebody else. */
   requiresOwnSchema?: boolean
   log?: Log
-  /** Called before an engine ends the process because its disk failed: sends the pending answers. */
+  /** An engine calls it before it ends the process because its disk failed: it sends the pending responses. */
   drain?: () => Promise<unknown>
-  /** For the metrics. */
+  /** Counts for the metrics. */
   observer?: StoreObserver
 }
 
@@ -35,8 +36,9 @@ export interface BackupContents {
 }
 
 /**
- * Called with the checked copy before it gets its name: brings the bytes of its files along, or throws. Backups of the
- * store hold the sweep of blobs meanwhile. `newMark`: for the place of a restored store, which is another one than that of the copy.
+ * Called with the checked copy before it gets its name. It brings the bytes of the files along, or throws. Backups of the store
+ * hold the sweep of blobs meanwhile. `newMark`: the mark for the place of a restored store, which is another place than that of
+ * the copy.
  */
 export type WithCopy = (copy: Dump, newMark?: string) => Promise<void>
 
@@ -55,7 +57,7 @@ interface ArchiveMoment {
   atMs: number
 }
 
-/** What a check of an archive found. Times are epoch milliseconds. */
+/** The result of a check of an archive. Times are epoch milliseconds. */
 export interface ArchiveReport {
   /** Files that are damaged or missing. */
   findings: string[]
@@ -63,13 +65,13 @@ export interface ArchiveReport {
   notes: string[]
   /** The times that can be restored. */
   ranges: { fromMs: number; toMs: number; bases: number; segments: number }[]
-  /** Between the ranges. */
+  /** The times between the ranges. */
   gaps: { fromMs: number; toMs: number; reason: string }[]
-  /** Within the ranges: the clock of the server was set back, and these times were twice. */
+  /** Times within the ranges that the server's clock showed twice, because it was set back. */
   twice: { fromMs: number; toMs: number }[]
 }
 
-/** What `compact` needs on the disk of the store, beside it. */
+/** The space that `compact` needs on the disk, beside the store. */
 export interface CompactRoom {
   neededBytes: number
   freeBytes: number
@@ -87,28 +89,32 @@ export interface CompactedStore {
  * engine does not support.
  */
 export interface ClosedStore {
-  /** The location for messages, without the password. Only for a store that could be opened: a URL may be malformed. */
+  /** The location for messages, without the password. Call it only for a store that could be opened: a URL may be malformed. */
   describe(): string
   open(options: OpenOptions): Promise<Engine>
   /**
-   * Opens the store in a worker of a server with several processes. Its first step ensures that the worker ends when the
-   * channel closes: then the owner is gone, and another process may own the store.
+   * Opens the store in a worker of a server with several processes. It first ensures that the worker ends when the channel
+   * closes: then the owner is gone, and another process may own the store.
    */
   openWorker(channel: WorkerChannel, log: Log, observer?: StoreObserver): Promise<Engine>
   /** Advice for the operator about a worker that ended with this exit code or signal. */
   workerExitHint(reason: unknown): string | undefined
-  /** Copies the whole store into a new file, also beside a running server. The copy has been checked and synced. */
-  createBackup(file: string, withCopy: WithCopy): Promise<BackupContents>
+  /** Copies the whole store into a new file. A server may run on it meanwhile. The copy has been checked and synced. */
+  createBackup(file: string, withCopy: WithCopy, notes?: StepNotes): Promise<BackupContents>
   /**
-   * The same, as a stream: nothing is written before the copy has been checked. `write` resolves when there is room for
+   * Sends the copy as a stream. Nothing is written before the copy has been checked. `write` resolves when there is room for
    * more. The receiver must sync the bytes; a restore notices if some are missing.
    */
-  streamBackup(write: (bytes: Uint8Array) => Promise<void>, withCopy: WithCopy): Promise<BackupContents>
+  streamBackup(
+    write: (bytes: Uint8Array) => Promise<void>,
+    withCopy: WithCopy,
+    notes?: StepNotes,
+  ): Promise<BackupContents>
   /** Creates the store from a backup. No store may exist at this place; the copy is checked before it becomes the store. */
-  restoreBackup(backup: BackupSource, withCopy: WithCopy): Promise<BackupContents>
+  restoreBackup(backup: BackupSource, withCopy: WithCopy, notes?: StepNotes): Promise<BackupContents>
   /**
    * Makes the files of the store as small as they can be. No server may run on it. A process that is killed meanwhile leaves
    * the store as it was, or compacted. `announce` is called before anything is written.
    */
-  compact(announce: (room: CompactRoom) => void): Promise<CompactedStore>
+  compact(announce: (room: CompactRoom) => void, notes?: StepNotes): Promise<CompactedStore>
 }

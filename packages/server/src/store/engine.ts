@@ -13,9 +13,9 @@ import type { Tasks } from './tasks.ts'
 import type { Transfer } from './transfer.ts'
 
 /** Messages between the owner process and one worker. Only the engine knows their content. */
-export interface WorkerChannel {
-  send(message: unknown): void
-  onMessage(receive: (message: unknown) => void): void
+export interface WorkerChannel<Out = unknown, In = unknown> {
+  send(message: Out): void
+  onMessage(receive: (message: In) => void): void
   onClose(closed: () => void): void
 }
 
@@ -34,15 +34,15 @@ export interface WorkerChannel {
  * `invalid_api_key`: the caller's organization was deleted.
  */
 export interface Engine {
-  /** For the start-up line: `sqlite 3.53.4`. */
+  /** The start-up line shows it: `sqlite 3.53.4`. */
   readonly description: string
-  /** How many reads run at the same time; 1 if they run in the thread that calls. */
+  /** The number of reads that run at the same time; 1 if they run in the calling thread. */
   readonly readsAtOnce: number
   readonly organizations: Organizations
   readonly apiKeys: ApiKeys
   readonly tables: Tables
   readonly buckets: Buckets
-  /** Of tables and, to read them, the files of buckets. */
+  /** The records of tables, and the files of buckets, to read them. */
   readonly records: Records
   readonly files: Files
   readonly tasks: Tasks
@@ -52,7 +52,7 @@ export interface Engine {
   readonly statistics: Statistics
   readonly measures: Measures
   readonly secrets: Secrets
-  /** How its archive is doing; undefined if it has none, and in every process but the owner of the store. */
+  /** The state of its archive; undefined if it has none, and in every process but the owner of the store. */
   readonly archiveState?: ArchiveState | undefined
   /** Whether the store can serve requests now. */
   ready(): Awaitable<boolean>
@@ -61,5 +61,7 @@ export interface Engine {
    * write directly.
    */
   serveWorker?(channel: WorkerChannel): void
+  /** For an engine with one owner at a time: a process that finds the store taken names this port. */
+  noteListening?(port: number): void
   close(): Promise<void>
 }

@@ -5,10 +5,10 @@ import type { Caller } from './api-keys.ts'
 import type { Condition, WriteResult } from './records.ts'
 import type { Table } from './tables.ts'
 
-/** What a commit, change or removal of a file found, and what it did. */
+/** The result of a commit or removal of a file. */
 export type FileWriteResult = WriteResult
 
-/** With what a change wrote: by the time that somebody reads the file, another write may have replaced it. */
+/** The result includes the file as it was written: another write may have replaced it by the time that somebody reads it. */
 export type FileChangeResult =
   | (Extract<WriteResult, { applied: true }> & ChangedFile)
   | Extract<WriteResult, { applied: false }>
@@ -39,31 +39,30 @@ export type { FileChanges }
  *     dead       no record refers to it any more; due an hour later, so that a download can finish
  *     removing   a sweep removes its bytes; no commit can make it live
  *
- * Everything that removes a file's record (also the sweep of expired ones, the purge of a bucket and a put over an expired
- * one) makes its blob dead in the same transaction.
+ * Everything that removes a file's record (also the sweep of expired ones, the purge of a bucket and a put over an expired one)
+ * makes its blob dead in the same transaction.
  *
- * The bytes of a small file are in the store, in the same commit as its record: such a blob (`isStoreBlobId`) is never
- * pending, and no place knows it. Its bytes go with its row. Nothing reads them but `readBytes`, a dump and a check.
+ * The bytes of a small file are in the store, in the same commit as its record: such a blob (`isStoreBlobId`) is never pending,
+ * and no place knows it. Its bytes are removed with its row. Only `readBytes`, a dump and a check read them.
  *
- * Methods throw CubbyError as described in `Engine`;
- * `bucket_not_found` if the bucket was deleted.
+ * Methods throw CubbyError as described in `Engine`, and `bucket_not_found` if the bucket was deleted.
  */
 export interface Files {
-  /** Commits the row of a new blob, pending. Only then may its first byte be written. */
+  /** Commits the row of a new blob, pending. Its first byte may be written only after that. */
   begin(caller: Caller, bucket: Table, blobId: string, nowMs: number): Promise<void>
-  /** The uploads of these blobs make progress. */
+  /** Notes that the uploads of these blobs make progress. */
   keepAlive(blobIds: string[], nowMs: number): Promise<void>
   /**
-   * In one transaction: the record is written, its blob becomes live, with its bytes if the file has them, the blob of the file that it replaces becomes dead. If
-   * the condition does not hold, nothing is applied and the new blob becomes dead. Throws `unavailable` if the blob is not
-   * pending any more.
+   * Writes the record in one transaction: the new blob becomes live (with its bytes, if the file has them), and the blob of the
+   * replaced file becomes dead. If the condition does not hold, nothing is applied and the new blob becomes dead. Throws
+   * `unavailable` if the blob is not pending any more.
    */
   commit(caller: Caller, bucket: Table, file: FileToCommit, nowMs: number): Promise<FileWriteResult>
   /** The bytes of a blob that the store keeps; undefined if it does not have them. `keySeq`: see `Records.get`. */
   readBytes(bucket: Table, blobId: string, keySeq?: number): Awaitable<Uint8Array | undefined>
-  /** The upload was given up: the blob becomes dead, due at once, since nobody reads it. */
+  /** Gives an upload up: the blob becomes dead, and is due at once, since nobody reads it. */
   abandon(blobId: string, nowMs: number): Promise<void>
-  /** Changes the record of a file, not its bytes. Without a file nothing is applied: as with the condition 'exists'. */
+  /** Changes the record of a file, not its bytes. Without a file nothing is applied, as with the condition 'exists'. */
   change(
     caller: Caller,
     bucket: Table,
@@ -81,26 +80,27 @@ export interface Files {
     nowMs: number,
   ): Promise<FileWriteResult>
   /**
-   * For the sweep: at most `rowsMax` blobs whose bytes can be removed now are marked as `removing`. Returns their ids, and
-   * those that an earlier sweep left behind. None while a backup holds the sweep. `keptMs`: how much longer than usual the
-   * bytes are kept, for restores to a time.
+   * The sweep calls it. Marks at most `rowsMax` blobs whose bytes can be removed now as `removing`. Returns their ids, and
+   * those that an earlier sweep left behind. Returns none while a backup holds the sweep. `keptMs`: bytes are kept this much
+   * longer than usual, for restores to a time.
    */
   takeDue(nowMs: number, rowsMax: number, keptMs?: number): Promise<string[]>
-  /** Removes the rows of blobs whose bytes are gone. Only those in the state `removing`. */
+  /** Removes the rows of blobs whose bytes are gone. Only blobs in the state `removing` are removed. */
   forget(blobIds: string[]): Promise<void>
-  /** `takeDue` returns nothing until then. A later call can only make it later. Also a guest may call it. */
+  /** Makes `takeDue` return nothing until then. A later call can only move that time on. A guest may call it too. */
   holdSweep(untilMs: number): Promise<void>
   /**
-   * Which store this is, for the marks of places. It was made with the store, and never changes; a store that `restore` or `copy`
-   * makes is another one.
+   * The id of this store, for the marks of places. It was made with the store and never changes; a store that `restore` or
+   * `copy` makes has another one.
    */
   storeId(): Awaitable<string>
   /**
-   * The place was that of another store: it may have written the bytes of every blob that this one has now, and may need them. They
-   * are never removed, `takeDue` does not return them. Returns how many there are. The store has no mark after that.
+   * Takes over the place of another store, which may have written the bytes of every blob that this one has now, and may need
+   * them. Those bytes are never removed: `takeDue` does not return them. Returns the number of such blobs. The store has no
+   * mark after that.
    */
   adoptBlobs(): Promise<number>
-  /** How many blobs are such. Those that no file refers to any more are among them. */
+  /** The number of blobs that `adoptBlobs` took over. Those that no file refers to any more are among them. */
   countAdopted(): Awaitable<number>
   /** The mark of the place that the store's files are in; undefined before the first upload. */
   readMark(): Awaitable<string | undefined>

@@ -4,12 +4,12 @@ const holdMs = 10 * 60 * 1000
 const renewEveryMs = 60_000
 
 /**
- * Keeps sweeps from removing bytes while `work` runs. Take the snapshot inside: what is live in it then stays until the
- * hold has run out, which is at most ten minutes after the end. A store without files is only read: it may be on a disk
- * that is full or read-only.
+ * Keeps sweeps from removing bytes while `work` runs. Take the snapshot inside: the blobs that are live in it stay until the
+ * hold has run out, at most ten minutes after the end. A store without files is only read: it may be on a disk that is full or
+ * read-only.
  */
 export const holdingSweep = async <T>(engine: Engine, work: () => Promise<T>): Promise<T> => {
-  // The first upload may come later: then a renewal takes the hold, long before bytes are an hour old.
+  // If the first upload comes later, a renewal takes the hold, long before bytes are an hour old.
   const hold = async (): Promise<void> => {
     if ((await engine.files.readMark()) !== undefined) await engine.files.holdSweep(Date.now() + holdMs)
   }

@@ -1,17 +1,33 @@
+/** How far a long command is, for a line of progress. */
+export interface StepNotes {
+  /** A step begins, which may block the thread. `writes`: about how many bytes it writes. */
+  step?(name: string, writes?: number): void
+  /** The rows of the step that are done. `fraction`: the part of all rows, from 0 to 1, if it is known. */
+  rows?(count: number, fraction?: number): void
+}
+
 /** Additional results of a check, apart from its findings. */
-export interface CheckNotes {
-  /** The id of each table with a finding, if it is known. */
+export interface CheckNotes extends StepNotes {
+  /** Called with the id of each table that has a finding, if it is known. */
   table?(tableId: number): void
-  /** Called once, at the end: how many rows have no checksum yet. Only an engine that stores checksums calls it. */
+  /**
+   * Called once, at the end, with the number of rows that have no checksum yet. Only an engine that stores checksums calls it.
+   */
   uncheckedRows?(count: number): void
-  /** Each table or index in the database that is not of Cubby, and does no harm. Only an engine with a database of its own calls it. */
+  /**
+   * Called for each table or index in the database that is not of Cubby, and does no harm. Only an engine with a database of
+   * its own calls it.
+   */
   foreign?(description: string): void
 }
 
 export interface Maintenance {
   /** Removes at most `rowsMax` expired rows, after the grace period (`sweepGraceMs`). Returns how many it removed. */
   sweepExpired(nowMs: number, rowsMax: number): Promise<number>
-  /** Rows of a step of `sweepExpired`, if not `sweepRowsMax`: for an engine in which a step has a high cost of its own. */
+  /**
+   * The rows of one step of `sweepExpired`, if not `sweepRowsMax`. An engine in which a step has a high cost of its own sets
+   * it.
+   */
   readonly sweepStepRows?: number
   /**
    * Removes at most `rowsMax` rows of tables that can no longer be restored, after the same grace period. Returns 0 if there
@@ -19,8 +35,8 @@ export interface Maintenance {
    */
   purgeTables(nowMs: number, rowsMax: number): Promise<number>
   /**
-   * Removes at most `rowsMax` rows of organizations that can no longer be restored, after the same grace period: what they
-   * have, then their API keys, and at last their own rows. Returns 0 if there is nothing left to do, as `purgeTables`.
+   * Removes at most `rowsMax` rows of organizations that can no longer be restored, after the same grace period: first all that
+   * they have, then their API keys, and at last their own rows. Returns 0 if there is nothing left to do, as `purgeTables`.
    */
   purgeOrganizations(nowMs: number, rowsMax: number): Promise<number>
   /**
@@ -29,6 +45,6 @@ export interface Maintenance {
    * own checksums returns 0.
    */
   addChecksums(rowsMax: number): Promise<number>
-  /** One line per inconsistency; none if the store is sound. */
+  /** Yields one line per inconsistency; none if the store is sound. */
   check(notes?: CheckNotes): AsyncIterable<string>
 }

@@ -2,20 +2,23 @@ import type { Run } from '../core/tasks/run.ts'
 import type { RunChange, Runs } from './runs.ts'
 
 /**
- * What happens to runs. `added`: a new one. `started`: an attempt was handed out. The others end an attempt or a run:
- * `retried` failed and is queued again, `failed` failed for good, `expired` lost its lease (and is then queued or failed).
+ * The events of runs. `added`: a new run. `started`: an attempt began. The others end an attempt or a run: `retried` failed and
+ * is queued again, `failed` failed for good, `expired` lost its lease (and is then queued or failed).
  */
 export const runEvents = ['added', 'started', 'succeeded', 'retried', 'failed', 'cancelled', 'expired'] as const
 export type RunEvent = (typeof runEvents)[number]
 
-/** Told what an engine does, for the metrics. Its methods must be cheap and must not throw. Without one nothing is counted. */
+/**
+ * An engine tells it what it does, for the metrics. Its methods must be cheap and must not throw. Without one nothing is
+ * counted.
+ */
 export interface StoreObserver {
   /** The writer of this process committed a group. Only the embedded engine has one. */
   committed(requests: number, ms: number): void
   runs(event: RunEvent, count: number): void
 }
 
-/** What the end of an attempt made of its run. */
+/** The event for the end of an attempt. */
 const endOf = ({ status }: Pick<Run, 'status'>): RunEvent | undefined => {
   if (status === 'queued') return 'retried'
   return status === 'running' ? undefined : status
@@ -23,7 +26,7 @@ const endOf = ({ status }: Pick<Run, 'status'>): RunEvent | undefined => {
 
 type Method = (...args: never[]) => unknown
 
-/** From now on the observer is told of every change that this process makes with `runs`. */
+/** Tells the observer from now on of every change that this process makes with `runs`. */
 export const observeRuns = (runs: Runs, observer: StoreObserver): void => {
   const tell = (event: RunEvent | undefined, count = 1): void => {
     if (event !== undefined && count > 0) observer.runs(event, count)

@@ -16,7 +16,7 @@ export interface PutOperation extends RecordKey {
   ttlSeconds: number | null
   entries: IndexEntries
   condition: Condition | undefined
-  /** For an import, which keeps the time of the last write. Default: now. A new version is always above the old one. */
+  /** The time of the last write, which an import keeps. Default: now. A new version is always above the old one. */
   updatedAtMs?: number
 }
 
@@ -27,7 +27,7 @@ export interface DeleteOperation extends RecordKey {
 
 export type RecordOperation = PutOperation | DeleteOperation
 
-/** For a put the new version; for a delete whether there was a record. */
+/** The result of a put is the new version; that of a delete is whether there was a record. */
 export type OperationResult = { updatedAtMs: number } | { deleted: boolean }
 
 export type WriteResult =
@@ -43,7 +43,7 @@ export interface Page<R extends RecordHead = StoredRecord> {
 
 export interface CountPage {
   count: number
-  /** As in `Page`. */
+  /** See `Page`. */
   next: Position | undefined
 }
 
@@ -51,17 +51,17 @@ export interface Records {
   /** `keySeq`, here, in `find` and in `scan`: the API key, so that an engine that queues reads can let API keys take turns. */
   get(table: Table, key: RecordKey, nowMs: number, keySeq?: number): Awaitable<StoredRecord | undefined>
   /**
-   * For each key, in this order, what `get` returns for it, all from one snapshot. The result ends before the first record
+   * Returns for each key, in this order, the result of `get`, all from one snapshot. The result ends before the first record
    * with which the records would exceed `pageBytesMax` bytes as they are sent (`FoundRecords`), so it may be shorter than
    * `keys`; it has at least one entry. No two keys may be equal.
    */
   find(table: Table, keys: RecordKey[], nowMs: number, keySeq?: number): Awaitable<(StoredRecord | undefined)[]>
   /**
-   * Records that have not expired, in order: at most `rowsMax`, and at most `pageBytesMax` bytes as they are sent
+   * Returns records that have not expired, in order: at most `rowsMax`, and at most `pageBytesMax` bytes as they are sent
    * (`PageMeter`), but at least one if there is one.
    */
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq?: number): Awaitable<Page>
-  /** The same page of records without their data, which is not read if that can be avoided. */
+  /** Returns the same page of records without their data, which is not read if that can be avoided. */
   scanKeys(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq?: number): Awaitable<Page<RecordHead>>
   /** Counts records that have not expired, at most `rowsMax`; fewer if there are many expired ones among them. */
   count(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq?: number): Awaitable<CountPage>

@@ -14,7 +14,9 @@ export type AddResult =
   | { refused: 'exists'; run: Run }
 
 export interface ClaimOptions {
-  /** At most so many runs, and `claimBytesMax` of payload, but at least one run if there is one. */
+  /**
+   * The largest number of runs. The payload is limited by `claimBytesMax`, but at least one run is returned if there is one.
+   */
   limit: number
   /** Default: as declared. */
   leaseMs: number | undefined
@@ -24,11 +26,11 @@ export type { RunChange }
 
 export interface RunPage {
   runs: Run[]
-  /** Of the last row that was read; undefined if the scan is complete. `id` is the run's seq. */
+  /** The position of the last row that was read; undefined if the scan is complete. `id` is the run's seq. */
   next: { range: number; id: number } | undefined
 }
 
-/** In a batch. `task`: looked up before; of a finish it may be a deleted one. */
+/** A change of a run in a batch. `task` was looked up before; a finish may be for a deleted task. */
 export type TaskOperation =
   | { op: 'run'; task: Table; run: NewRun }
   | { op: 'finish'; task: Table; id: string; finish: Finish }
@@ -41,7 +43,7 @@ export interface Batch {
   tasks: TaskOperation[]
 }
 
-/** What a batch made of one run. `created`: false for a finish, and for a run that was there already. */
+/** One run after a batch. `created`: false for a finish, and for a run that was there already. */
 export interface BatchedChange {
   status: RunStatus
   created: boolean
@@ -57,7 +59,7 @@ export type BatchResult =
   | { applied: true; results: OperationResult[]; runIds: string[]; changes: BatchedChange[] }
   /** The condition of a record did not hold. `current` is the version found. */
   | { applied: false; failedRecord: number; current: number | undefined }
-  /** In a batch also a finish that was applied before is `lease_lost`. */
+  /** A finish that was applied before is `lease_lost` too in a batch. */
   | { applied: false; failedTask: number; refused: 'exists' | 'missing' | 'lease_lost' }
 
 export interface RunReference {
@@ -65,7 +67,7 @@ export interface RunReference {
   id: string
 }
 
-/** Runs of one task to push, each with a lease, and what the task declares at this moment. */
+/** Runs of one task to push, each with a lease, and the declaration of the task at this moment. */
 export interface Pushes {
   runs: Run[]
   declaration: Declaration
@@ -74,12 +76,25 @@ export interface Pushes {
 }
 
 export interface DuePushes {
-  /** Active tasks with a `url`, not paused, with a due run. At most `duePushTasksMax`, in turns of their organizations, those that wait longest first. */
+  /**
+   * Active tasks with a `url`, not paused, with a due run: at most `duePushTasksMax`. Their organizations take turns, and the
+   * tasks that wait longest come first.
+   */
   tasks: Table[]
-  /** When the next run of any such task is due, for a sleep; undefined: none is queued, or unknown. */
+  /** The time at which the next run of any such task is due; undefined if none is queued, or if that is unknown. */
   nextAtMs: number | undefined
-  /** An organization has more tasks than one look asks. The next look continues with them, and asks the others again. */
+  /**
+   * Whether an organization has more tasks than one look reads. The next look continues with them, and reads those of the
+   * others again.
+   */
   isMore: boolean
+}
+
+export interface FiredSchedules {
+  due: number
+  created: RunReference[]
+  /** The number of due schedules whose next time this process cannot tell, if any. They stay due, and create no runs. */
+  unknown?: number
 }
 
 /**
@@ -87,17 +102,13 @@ export interface DuePushes {
  * is no longer kept does not exist (`isKept`, with the present declaration). Methods that take a caller and a task throw
  * `task_not_found` if the task was deleted; `extend` and `finish` work on a deleted task too.
  */
-export interface FiredSchedules {
-  due: number
-  created: RunReference[]
-  /** How many of those due have a next time that this process cannot tell, if any. They stay due, and create no runs. */
-  unknown?: number
-}
-
 export interface Runs {
   add(caller: Caller, task: Table, run: NewRun, nowMs: number): Promise<AddResult>
   get(task: Table, id: string, nowMs: number): Awaitable<Run | undefined>
-  /** By updatedAt, then seq; at most `rowsMax`, and `pageBytesMax` bytes of payload, progress and result, at least one. */
+  /**
+   * Returns runs by updatedAt, then seq: at most `rowsMax`, and `pageBytesMax` bytes of payload, progress and result, at least
+   * one.
+   */
   scan(task: Table, status: RunStatus | undefined, scan: TimeScan, rowsMax: number, nowMs: number): Awaitable<RunPage>
   count(
     task: Table,
@@ -107,32 +118,35 @@ export interface Runs {
     nowMs: number,
   ): Awaitable<CountPage>
   /**
-   * Hands out due runs, each to one caller: by runAt, then seq, none of a paused task, none above the concurrency, none
-   * whose key is running. Throws `invalid_request` for a task with a `url`.
+   * Starts due runs, each for one caller, by runAt, then seq. None is of a paused task, above the concurrency, or has a key
+   * that is running. Throws `invalid_request` for a task with a `url`.
    */
   claim(caller: Caller, task: Table, options: ClaimOptions, nowMs: number): Promise<Run[]>
   /** `leaseMs`: default as declared. */
   extend(caller: Caller, task: Table, id: string, extension: Extension, nowMs: number): Promise<RunChange>
-  /** Repeated with the lease of the last attempt: the run as it is. */
+  /** A finish that is repeated with the lease of the last attempt returns the run as it is. */
   finish(caller: Caller, task: Table, id: string, finish: Finish, nowMs: number): Promise<RunChange>
-  /** Of a run that is cancelled already: the run as it is. */
+  /** Returns the run as it is if it is cancelled already. */
   cancel(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange>
   retry(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange>
   /** Throws `table_not_found` or `task_not_found` if the table, or the task of a run, was deleted. */
   applyBatch(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult>
 
-  // For waits.
-  /** Those of the given runs that are finished, or gone. */
+  // Waits use these.
+  /** Returns those of the given runs that are finished, or gone. */
   finishedAmong(runs: RunReference[], nowMs: number): Awaitable<RunReference[]>
-  /** Those of the given tasks that are not paused and have a due run which no key holds back. */
+  /** Returns those of the given tasks that are not paused and have a due run which no key holds back. */
   dueAmong(taskIds: number[], nowMs: number): Awaitable<number[]>
-  /** Those of the given tasks that were deleted, or whose organization was. */
+  /** Returns those of the given tasks that were deleted, or whose organization was. */
   goneAmong(taskIds: number[]): Awaitable<number[]>
 
-  // For the dispatcher and the scheduler.
+  // The dispatcher and the scheduler use these.
   /** `without`: organizations and tasks that may hold no more pushes now. They do not keep others off the list. */
   duePushes(nowMs: number, without?: { orgIds: number[]; taskIds: number[] }): Awaitable<DuePushes>
-  /** As `claim`, for a task with a `url`; no runs if it has none any more or is paused, undefined if it was deleted. */
+  /**
+   * Does the same as `claim` for a task with a `url`. Returns no runs if it has none any more or is paused, undefined if it was
+   * deleted.
+   */
   claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined>
   /** Applies at most `rowsMax` expired leases. Returns the tasks concerned, one entry for each run; none if none is left. */
   expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]>

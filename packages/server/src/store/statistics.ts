@@ -9,13 +9,14 @@ export interface SizePage {
   next: { range: number; id: number } | undefined
 }
 
-/** For `cubby stats`. Every call is a short read, so that none holds up the store. */
+/** The numbers of `cubby stats`. Every call is a short read, so that none delays other work for long. */
 export interface Statistics {
   /**
-   * The bytes of at most `rowsMax` rows of a scan by time. Of a record: its keys and data as they were sent; of a file: the
-   * file; of a run: its payload and result. Expired rows count until the sweep has removed them.
+   * Adds up the bytes of at most `rowsMax` rows of a scan by time. The bytes of a record are its keys and data as they were
+   * sent; those of a file its content; those of a run its payload and result. Expired rows count until the sweep has removed
+   * them.
    */
   size(table: Table, scan: TimeScan, rowsMax: number): Awaitable<SizePage>
-  /** About how many rows it has, without counting them; undefined if nothing is known. */
+  /** Estimates the number of its rows without counting them; undefined if nothing is known. */
   estimateRows(table: Table): Awaitable<number | undefined>
 }

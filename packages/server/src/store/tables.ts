@@ -6,10 +6,10 @@ import type { Caller } from './api-keys.ts'
 export type TableKind = 'table' | 'bucket' | 'task'
 
 export interface Table {
-  /** Never reused, and always belongs to the same organization. */
+  /** An id is never reused, and always belongs to the same organization. */
   id: number
   kind: TableKind
-  /** Names it in URLs, and cannot be guessed. Only a bucket has one. */
+  /** The id in URLs, which cannot be guessed. Only a bucket has one. */
   publicId: string | null
   orgId: number
   db: string
@@ -49,7 +49,7 @@ export interface Tables {
   ): Promise<{ table: Table; created: boolean }>
   /** Soft-deletes the active table. `deletedAt` is unique among the tables with that name. */
   delete(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined>
-  /** Restores the table deleted at `deletedAtMs`, or without it the one deleted last. */
+  /** Restores the table that was deleted at `deletedAtMs`; without it the one that was deleted last. */
   restore(
     caller: Caller,
     db: string,
@@ -64,7 +64,7 @@ export interface Tables {
   listDatabases(orgId: number, after: string | undefined, limit: number): Awaitable<string[]>
 }
 
-/** The same for buckets. Their names are apart from those of tables. */
+/** Buckets have the same methods. Their names are apart from those of tables. */
 export interface Buckets extends Omit<Tables, 'create' | 'listDatabases'> {
   /** The new bucket with this public id; or, with `created: false`, the existing active one, which keeps its own. */
   create(

@@ -1,19 +1,25 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Declaration, NotKept } from '../core/tasks/declaration.ts'
+import type { RunCounts } from '../core/tasks/run.ts'
 import type { DeclarationToStore } from '../core/tasks/task-changes.ts'
 import type { Caller } from './api-keys.ts'
 import type { Condition } from './records.ts'
 import type { RestoreResult, Table, TableListing } from './tables.ts'
 
-/** What is known of a task apart from its name: read when it is needed, never cached. */
+/** The state of a task, apart from its name. It is read when it is needed, never cached. */
 export interface TaskState {
   declaration: Declaration
   /** The version of the declaration. */
   updatedAtMs: number
   /** The next time of the schedule; null without one, and while the task is paused or deleted. */
   nextRunAtMs: number | null
-  /** `runAt` of the due run that waits longest, also one that is held back; null if none is due, undefined if that is not known now. */
+  /**
+   * `runAt` of the due run that waits longest, also of a run that is held back; null if none is due, undefined if that is not
+   * known now.
+   */
   oldestRunAtMs: number | null | undefined
+  /** Only if asked for. A finished run counts as kept by its version, which is in the index and at least `finishedAtMs`. */
+  counts?: RunCounts
 }
 
 export type { DeclarationToStore }
@@ -37,10 +43,10 @@ export type DeleteTaskResult =
   | { applied: false; current: number | undefined }
 
 /**
- * Tasks: rows of the registry of the kind `task`, each with a declaration. Their names are apart from those of tables and
+ * Tasks are rows of the registry of the kind `task`, each with a declaration. Their names are apart from those of tables and
  * buckets. Conditions concern the declaration's version.
  *
- * Times are those of the database's clock where it has one: then `nowMs` is ignored here and in `Runs`.
+ * Times come from the database's clock where it has one: then `nowMs` is ignored here and in `Runs`.
  */
 export interface Tasks {
   /** The active task with that name. Cached, as tables are. */
@@ -48,8 +54,11 @@ export interface Tasks {
   findDeleted(orgId: number, db: string, name: string, nowMs: number): Awaitable<Table | undefined>
   list(listing: TableListing): Awaitable<Table[]>
   listDeleted(listing: TableListing, nowMs: number): Awaitable<Table[]>
-  /** The states of these tasks, in this order; undefined for one that is gone. */
-  read(tasks: Table[], nowMs: number): Awaitable<(TaskState | undefined)[]>
+  /**
+   * The states of these tasks, in this order; undefined for one that is gone. With `countedMax`, also the runs of each
+   * status, counted up to that number from an index; without `counts` if the runs cannot be reached now.
+   */
+  read(tasks: Table[], nowMs: number, countedMax?: number): Awaitable<(TaskState | undefined)[]>
   /** Declares the task, or replaces the declaration of the active one. Its runs, secrets and createdAt stay. */
   declare(
     caller: Caller,
@@ -60,7 +69,7 @@ export interface Tasks {
     nowMs: number,
   ): Promise<DeclareResult>
   /**
-   * The new secret signs from now on. The one before signs along for `oldSecretMs`, unless `revokesOld`. Throws
+   * Adds a secret, which signs from now on. The one before signs too for `oldSecretMs`, unless `revokesOld`. Throws
    * `task_not_found` if the task was deleted.
    */
   addSecret(caller: Caller, task: Table, secret: string, revokesOld: boolean, nowMs: number): Promise<void>
@@ -72,7 +81,7 @@ export interface Tasks {
     condition: Condition | undefined,
     nowMs: number,
   ): Promise<DeleteTaskResult | undefined>
-  /** As for tables. Times of the schedule that have passed meanwhile are skipped. */
+  /** Restores it as a table. Times of the schedule that have passed meanwhile are skipped. */
   restore(
     caller: Caller,
     db: string,

@@ -35,7 +35,7 @@ export interface DumpedBlob {
 }
 
 export interface LoadedBlob extends DumpedBlob {
-  /** Those that the store keeps, in Base64. */
+  /** The bytes in Base64, if the store keeps them. */
   bytes?: string
 }
 
@@ -46,24 +46,27 @@ export interface DumpedTask extends StoredTask {
 
 /** A consistent snapshot of a whole store. Writes during the read do not change it. */
 export interface Dump {
-  /** Newest first. */
+  /** Sorted, newest first. */
   secrets(): Awaitable<StoreSecret[]>
-  /** By id, including deleted ones. */
+  /** Sorted by id, including deleted ones. */
   organizations(): Awaitable<DumpedOrganization[]>
-  /** By seq. */
+  /** Sorted by seq. */
   apiKeys(): AsyncIterable<DumpedApiKey>
-  /** By id, including buckets and tasks, and soft-deleted ones. */
+  /** Sorted by id, including buckets and tasks, and soft-deleted ones. */
   tables(): AsyncIterable<DumpedTable>
   /** The records of a table with ids above `afterId`, also expired ones, in creation order, in chunks of bounded bytes. */
   records(tableId: number, afterId: number): AsyncIterable<DumpedRecord[]>
   countRecords(tableId: number): Awaitable<number>
-  /** The live blobs, by id. Others are not part of a copy: nothing refers to them. */
+  /** The live blobs, sorted by id. Others are not part of a copy: nothing refers to them. */
   blobs(): AsyncIterable<DumpedBlob>
   /** The bytes of a blob that the store keeps; undefined if they are not there. */
   blobBytes(blob: DumpedBlob): Awaitable<Uint8Array | undefined>
-  /** By the id of their table, also of deleted ones. */
+  /** Sorted by the id of their table, including deleted ones. */
   tasks(): AsyncIterable<DumpedTask>
-  /** The runs of all tasks with a seq above `afterSeq`, by seq, in chunks of bounded bytes. Also those that are no longer kept. */
+  /**
+   * The runs of all tasks with a seq above `afterSeq`, by seq, in chunks of bounded bytes. Runs that are no longer kept are
+   * included.
+   */
   runs(afterSeq: number): AsyncIterable<Run[]>
   countRuns(): Awaitable<number>
   /** The runs of one task, by id, in chunks of bounded bytes. */
@@ -75,13 +78,13 @@ export interface Dump {
 
 /** The rows that a copy loads. They keep their ids. */
 export interface LoadRows {
-  /** Replace the store's own secrets, so that cursors and signed URLs keep working in the copy. */
+  /** These replace the store's own secrets, so that cursors and signed URLs keep working in the copy. */
   secrets?: StoreSecret[]
   organizations?: DumpedOrganization[]
   apiKeys?: DumpedApiKey[]
   tables?: DumpedTable[]
   records?: DumpedRecord[]
-  /** They are live in the copy. Bytes that a place has must be in that of the copy first. */
+  /** Blobs that are live in the copy. Bytes that a place has must be in the place of the copy first. */
   blobs?: LoadedBlob[]
   tasks?: DumpedTask[]
   runs?: Run[]
@@ -98,6 +101,6 @@ export interface Transfer {
   load(rows: LoadRows): Promise<void>
   /** The highest record id in the table; 0 if it is empty. An interrupted copy continues after it. */
   lastRecordId(tableId: number): Awaitable<number>
-  /** The same for runs, of all tasks. */
+  /** The highest seq of the runs of all tasks; 0 if there are none. */
   lastRunSeq(): Awaitable<number>
 }

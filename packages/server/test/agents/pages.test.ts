@@ -236,6 +236,15 @@ test('llms.txt has a heading, a summary and lists of links; every link answers 2
   }
 })
 
+test('llms.txt says how many tokens the OpenAPI document has, and lists it as optional', async () => {
+  const { text } = await get('/llms.txt', plain)
+  const [, optional] = text.split('## Optional')
+  const [, shown] = /openapi\.json\): .* in ([0-9,]+) tokens/.exec(optional!)!
+  const tokens = countTokens((await get('/openapi.json', plain)).text)
+  console.log(`openapi.json: ${tokens} tokens`)
+  expect(Math.abs(Number(shown!.replaceAll(',', '')) / tokens - 1)).toBeLessThan(0.05)
+})
+
 describe('docs.md', () => {
   test('is docs/http-api.md, and every link in it leads somewhere', async () => {
     const { text } = await get('/docs.md', plain)

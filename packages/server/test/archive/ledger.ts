@@ -3,7 +3,7 @@ import { expect } from 'bun:test'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { readHeartbeat } from '../../src/engines/sqlite/archive/archive-files.ts'
-import { readWalHeader } from '../../src/engines/sqlite/archive/wal-format.ts'
+import { readWalHeader } from '../../src/engines/sqlite/archive/wal-file.ts'
 import { type Api, makeTempDir, removeTempDir, runCubby } from '../harness.ts'
 
 // What a restore to a time must have, by the clock of this process, which is the server's: every write whose answer came

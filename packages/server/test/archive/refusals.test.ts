@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endAllServing, spawnServe } from '../cli/serve-process.ts'
 import { makeTempDir, removeTempDir, runCubby, startServer, storeIsEmbedded } from '../harness.ts'
@@ -97,8 +97,7 @@ describe.skipIf(!storeIsEmbedded())('the directory of an archive', () => {
     const archive = join(newDir(), 'archive')
     const dataDir = newDir()
     mkdirSync(dataDir, { recursive: true })
-    copyFileSync(join(folderOf('v5'), 'cubby.db'), join(dataDir, 'cubby.db'))
-    cpSync(join(folderOf('v5'), 'files'), join(dataDir, 'files'), { recursive: true })
+    copyFileSync(join(folderOf('v1'), 'cubby.db'), join(dataDir, 'cubby.db'))
     const server = await startServer({ dataDir, args: ['--archive', archive] })
     try {
       await untilRanges(archive, 1)

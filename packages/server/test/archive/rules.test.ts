@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import { parseDuration, showDuration } from '../../src/core/text/duration.ts'
 import { type Position, startOf } from '../../src/engines/sqlite/archive/archive-files.ts'
+import { oldestNeeded } from '../../src/engines/sqlite/archive/bases.ts'
 import { ClockWatch } from '../../src/engines/sqlite/archive/clock-watch.ts'
 import type { CommitTime } from '../../src/engines/sqlite/archive/commit-times.ts'
+import { TimeQueue } from '../../src/engines/sqlite/archive/commit-times.ts'
 import { decideContinuation, type Found } from '../../src/engines/sqlite/archive/continuation.ts'
-import { findStretch } from '../../src/engines/sqlite/archive/find-target.ts'
 import type { Piece, Stretch } from '../../src/engines/sqlite/archive/history.ts'
-import { oldestNeeded } from '../../src/engines/sqlite/archive/retention.ts'
-import { TimeQueue } from '../../src/engines/sqlite/archive/time-queue.ts'
+import { findStretch } from '../../src/engines/sqlite/archive/restore-archive.ts'
 
 describe('a start continues the last run', () => {
   const last = { salt1: 7, salt2: 8, frame: 3, checksum: [1, 2] as [number, number] }
@@ -86,7 +86,7 @@ describe('times of commits', () => {
   test('another start of the server may begin with any number', () => {
     const queue = new TimeQueue()
     queue.add([time(70_000, 3, 100), time(70_001, 5, 110)], true)
-    queue.startOver()
+    queue.restartNumbers()
     queue.add([time(1, 8, 120)])
     expect(queue.takeUnsure()).toBeUndefined()
   })
@@ -169,20 +169,20 @@ describe('the watch of the clock', () => {
 
   test('a clock that runs steadily is one stretch, however long nothing is committed', () => {
     const watch = new ClockWatch()
-    watch.look(reading(1_000))
+    watch.observe(reading(1_000))
     expect(watch.commit(reading(900))).toBeUndefined()
-    for (const ms of [2_000, 3_000_000, 9_000_000]) watch.look(reading(ms))
+    for (const ms of [2_000, 3_000_000, 9_000_000]) watch.observe(reading(ms))
     // It began before the last look, and ended after it.
     expect(watch.commit(reading(8_999_990))).toBeUndefined()
     expect(watch.seen).toEqual({ coveredMs: 9_000_000, later: null })
-    watch.look(reading(9_100_000, 59_000))
+    watch.observe(reading(9_100_000, 59_000))
     expect(watch.commit(reading(9_100_001, 59_000))).toBeUndefined()
   })
 
   test('a jump ahead of more than a minute begins another', () => {
     const watch = new ClockWatch()
-    watch.look(reading(1_000))
-    watch.look(reading(101_250, 100_000))
+    watch.observe(reading(1_000))
+    watch.observe(reading(101_250, 100_000))
     expect(watch.seen).toEqual({ coveredMs: 1_000, later: [101_250, 101_250] })
     // This one began before the jump.
     expect(watch.commit(reading(1_010))).toBeUndefined()
@@ -193,7 +193,7 @@ describe('the watch of the clock', () => {
 
   test('a commit after a jump that nobody has looked at begins another, too', () => {
     const watch = new ClockWatch()
-    watch.look(reading(1_000))
+    watch.observe(reading(1_000))
     watch.commit(reading(1_010))
     expect(watch.commit(reading(501_020, 500_000))).toEqual([1_010, 501_020])
     expect(watch.commit(reading(1_030))).toEqual([501_020, 1_030])
@@ -201,33 +201,33 @@ describe('the watch of the clock', () => {
 
   test('every step back begins another; one of more than a minute is told', () => {
     const watch = new ClockWatch()
-    watch.look(reading(500_000))
+    watch.observe(reading(500_000))
     watch.commit(reading(500_000))
     expect(watch.commit(reading(499_990))).toEqual([500_000, 499_990])
-    watch.look(reading(499_000, -1_000))
+    watch.observe(reading(499_000, -1_000))
     expect(watch.commit(reading(499_100, -1_000))).toEqual([499_990, 499_000])
     expect(watch.wentBack).toBe(false)
-    watch.look(reading(100, -500_000))
+    watch.observe(reading(100, -500_000))
     expect(watch.wentBack).toBe(true)
   })
 
   test('a start goes on where the process before has ended', () => {
     const watch = ClockWatch.resume({ coveredMs: 5_000, later: null }, 0)
     expect(watch.commit(reading(5_010))).toBeUndefined()
-    watch.look(reading(9_000_000))
+    watch.observe(reading(9_000_000))
     expect(watch.seen).toEqual({ coveredMs: 9_000_000, later: null })
     // After a start of the machine only the clock itself can be compared.
     const unknown = ClockWatch.resume({ coveredMs: 5_000, later: null }, undefined)
-    unknown.look(reading(9_000_000))
+    unknown.observe(reading(9_000_000))
     expect(unknown.seen).toEqual({ coveredMs: 5_000, later: [9_000_000, 9_000_000] })
     expect(unknown.commit({ ms: 9_000_010, driftMs: undefined })).toEqual([5_000, 9_000_000])
   })
 
   test('a clock that is set all the time is remembered by few stretches', () => {
     const watch = new ClockWatch()
-    watch.look(reading(1_000))
+    watch.observe(reading(1_000))
     watch.commit(reading(1_000))
-    for (let i = 1; i <= 1_000; i++) watch.look(reading(1_000 + i * 100_000, i * 100_000))
+    for (let i = 1; i <= 1_000; i++) watch.observe(reading(1_000 + i * 100_000, i * 100_000))
     expect(watch.seen).toEqual({ coveredMs: 1_000, later: [100_001_000, 100_001_000] })
   })
 })

@@ -174,7 +174,7 @@ test('without its built files the server starts, says so once, and /console says
       expect(answer.body.error).toMatchObject({
         code: 'route_not_found',
         message: 'The console of this server is not built.',
-        hint: `${hint} The API is documented at /docs.`,
+        hint: `${hint} The API is documented at /docs, for agents at /SKILL.md.`,
       })
     }
     expect((await server.raw('GET', '/readyz')).status).toBe(200)

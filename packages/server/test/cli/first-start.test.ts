@@ -13,6 +13,7 @@ import {
   typedCommand,
 } from '../harness.ts'
 import { ok } from '../http/service.ts'
+import { onTerminal } from './on-terminal.ts'
 import { endAllServing, type ServeProcess, spawnServe } from './serve-process.ts'
 
 setDefaultTimeout(120_000)
@@ -52,8 +53,7 @@ const commandsIn = (text: string): string[] =>
 
 /** Runs them all in one shell, unchanged. Returns the response of each curl. */
 const runCommands = async (lines: string[]): Promise<Json[]> => {
-  // An answer has no line end of its own.
-  const script = ['set -eu', ...lines.map((line) => (line.startsWith('curl') ? `${line}; echo` : line))].join('\n')
+  const script = ['set -eu', ...lines].join('\n')
   const child = Bun.spawn(['bash', '-c', script], { stdin: 'ignore', stdout: 'pipe', stderr: 'ignore' })
   const stdout = await new Response(child.stdout).text()
   expect(await child.exited).toBe(0)
@@ -162,6 +162,22 @@ describe('the very first start', () => {
     expect((await runCubbyJson(dir, ['keys', 'list', '--org', 'default'])).keys.length).toBe(3)
     expect(await organizations()).toEqual(['default'])
   })
+})
+
+test('on a terminal the first line is for people, and the log does not repeat it; elsewhere it is in the log', async () => {
+  const place = storeArguments(dir)
+  const serving = onTerminal(['serve', ...place, '--port', '0', '--no-bootstrap'])
+  const url = await eventually('the line', () => /http:\/\/127\.0\.0\.1:\d+/.exec(serving.text())?.[0])
+  expect((await fetch(`${url}/readyz`)).status).toBe(200)
+  expect(await serving.end()).toBe(0)
+  const [first, ...rest] = serving.text().split('\n')
+  expect(first).toStartWith(`Cubby is listening on ${url}, with the store in `)
+  expect(first).toEndWith('. Ctrl+C stops it.')
+  if (storeIsEmbedded()) expect(first).toContain(dir)
+  expect(rest.join('\n')).not.toContain('listening')
+  const { stdout, log } = await startAndStop(['--no-bootstrap'])
+  expect(stdout).toBe('')
+  expect(log[0]).toMatchObject({ level: 'info', message: 'listening' })
 })
 
 // The command for a PostgreSQL store: serve-flags.test.ts.

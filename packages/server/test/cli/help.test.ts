@@ -2,9 +2,10 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
+import { parseArguments } from '../../src/cli/arguments.ts'
 import { commands as declared } from '../../src/cli/run.ts'
 import { findOperation, type OperationId } from '../../src/operations/catalogue.ts'
-import { type CommandResult, makeTempDir, removeTempDir, runCubby } from '../harness.ts'
+import { type CommandResult, makeTempDir, removeTempDir, runCubby, typedCommand } from '../harness.ts'
 import { runHere } from './run-here.ts'
 
 setDefaultTimeout(120_000)
@@ -45,9 +46,9 @@ const commands: Record<string, string[]> = {
   compact: [...store, '--json'],
   verify: [...store, '--files PLACE', '--bytes', '--json'],
   stats: [...store, '--org NAME', '--db NAME', '--json'],
-  'db list': server,
+  'db list': [...server, '--json'],
   'table create': ['--db NAME', '--i1', '--i2', '--i3', '--i4', '--i5', '--indices JSON', ...server],
-  'table list': ['--db NAME', '--deleted', ...server],
+  'table list': ['--db NAME', '--deleted', '--json', ...server],
   'table describe': ['--db NAME', ...server],
   'table drop': ['--db NAME', ...server],
   'table restore': ['--db NAME', '--deleted-at', ...server],
@@ -60,7 +61,7 @@ const commands: Record<string, string[]> = {
     ...['--limit', '--all', '--cursor', '--page', ...server],
   ],
   'bucket create': ['--db NAME', ...server],
-  'bucket list': ['--db NAME', '--deleted', ...server],
+  'bucket list': ['--db NAME', '--deleted', '--json', ...server],
   'bucket describe': ['--db NAME', ...server],
   'bucket drop': ['--db NAME', ...server],
   'bucket restore': ['--db NAME', '--deleted-at', ...server],
@@ -99,8 +100,8 @@ const commands: Record<string, string[]> = {
   ],
   'tasks runs': ['--db NAME', '--status STATUS', '--limit N', '--oldest', '--count', '--json', ...server],
   'tasks get': ['--db NAME', '--wait', ...server],
-  'tasks retry': ['--db NAME', ...server],
-  'tasks cancel': ['--db NAME', ...server],
+  'tasks retry': ['--db NAME', '--status STATUS', '--json', ...server],
+  'tasks cancel': ['--db NAME', '--status STATUS', '--json', ...server],
   mcp: ['--read-only', '--db NAME', ...server],
   copy: ['--from STORE', '--to STORE', '--files PLACE', '--from-files PLACE', '--resume', '--json'],
   export: [...table, '--out FILE', '--force', ...server, ...store, '--org NAME', '--json'],
@@ -112,6 +113,9 @@ const commands: Record<string, string[]> = {
   'backup create': [...store, '--files PLACE', '--without-files', '--json'],
   'backup restore': [...store, '--from DIR', '--at TIME', '--files PLACE', '--without-files', '--json'],
   'backup verify': ['--json'],
+  'completion bash': [],
+  'completion zsh': [],
+  'completion fish': [],
 }
 
 const operationOf: Record<string, OperationId> = {
@@ -167,7 +171,7 @@ describe('--help', () => {
     test(`cubby ${words[0]} names every command`, async () => {
       const result = await runCubby(words)
       expectReadable(result)
-      for (const name of Object.keys(commands)) expect(result.stdout).toContain(`cubby ${name}`)
+      for (const name of Object.keys(commands)) expect(result.stdout).toContain(`  ${typedCommand} ${name} `)
       expect(result.stdout).toContain('CUBBY_DATA')
     })
   }
@@ -176,14 +180,17 @@ describe('--help', () => {
     test(`cubby ${name} --help shows the call and each flag`, async () => {
       const result = await runHere([...name.split(' '), '--help'])
       expectReadable(result)
-      expect(result.stdout.split('\n')[0]).toStartWith(`cubby ${name}`)
+      expect(result.stdout.split('\n')[0]).toStartWith(`${typedCommand} ${name}`)
       for (const flag of flags) expect(result.stdout).toContain(`  ${flag}`)
     })
   }
 
   test('the overview names no other command', async () => {
     const { stdout } = await runHere(['--help'])
-    const names = Array.from(stdout.matchAll(/^ +cubby ([a-z]+(?: [a-z]+)?)(?= |$)/gm), ([, name]) => name)
+    const names = Array.from(
+      stdout.matchAll(new RegExp(`^ +${typedCommand} ([a-z]+(?: [a-z]+)?)(?= |$)`, 'gm')),
+      ([, name]) => name,
+    )
     expect(names.sort()).toEqual(Object.keys(commands).sort())
   })
 
@@ -192,9 +199,39 @@ describe('--help', () => {
     const { stdout } = await runHere(['--help'])
     for (const [name, id] of Object.entries(operationOf)) {
       const { summary } = findOperation(id)!
-      const [, shown] = new RegExp(`^ +cubby ${name}(?: \\S+)*?  +(\\S.*)$`, 'm').exec(stdout) ?? []
+      const [, shown] = new RegExp(`^ +${typedCommand} ${name}(?: \\S+)*?  +(\\S.*)$`, 'm').exec(stdout) ?? []
       expect([name, shown]).toEqual([name, summary[0]!.toLowerCase() + summary.slice(1)])
     }
+  })
+
+  test('every example is a call of its command that is not refused before it begins', () => {
+    for (const command of declared) {
+      const { name, example } = command
+      const [, called] = new RegExp(`\\bcubby (${name}(?: .*)?)$`).exec(example.replace(/ \| source$|\)$/, '')) ?? []
+      if (called === undefined) throw new Error(`the example of ${name} is ${example}`)
+      const words = Array.from(called.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain!)
+      parseArguments(command, words.slice(name.split(' ').length), {})
+    }
+  })
+
+  test('the overview has each command under a heading, those with the same first word under the same', async () => {
+    const { stdout } = await runHere(['--help'])
+    const rows = stdout.split('\n').slice(2, -3)
+    expect(rows.filter((row) => row !== '' && !row.startsWith(' '))).toHaveLength(8)
+    const headings = new Map<string, string>()
+    let heading = ''
+    for (const row of rows) {
+      if (!row.startsWith(' ')) heading = row || heading
+      else {
+        const word = row
+          .trim()
+          .slice(typedCommand.length + 1)
+          .split(' ')[0]!
+        expect([word, headings.get(word) ?? heading]).toEqual([word, heading])
+        headings.set(word, heading)
+      }
+    }
+    expect(headings.size).toBe(new Set(Object.keys(commands).map((name) => name.split(' ')[0])).size)
   })
 
   test('serve shows the defaults', async () => {
@@ -216,7 +253,7 @@ test('--version prints the version, exit 0', async () => {
 test('no command at all: the overview, exit 2', async () => {
   const { exitCode, stdout } = await runCubby([])
   expect(exitCode).toBe(2)
-  expect(stdout).toContain('cubby serve')
+  expect(stdout).toContain(`${typedCommand} serve`)
 })
 
 test('half a command: the commands that begin like it, exit 2', async () => {
@@ -227,9 +264,13 @@ test('half a command: the commands that begin like it, exit 2', async () => {
 
 describe('a mistake in the call: one line that names it, exit 2, nothing made', () => {
   const mistakes: [string[], string][] = [
-    [['sevre'], 'sevre'],
+    [['sevre'], '(did you mean serve?)'],
+    [['order'], 'there is no command "order"; see'],
+    [['tables', 'list'], '(did you mean table?)'],
+    [['orgs', 'lst'], '(did you mean orgs list?)'],
     [['orgs', 'delete', 'acme'], 'orgs delete'],
-    [['serve', '--prot', '1'], '--prot'],
+    [['serve', '--prot', '1'], "'--prot' (did you mean --port?)"],
+    [['serve', '--colour', 'red'], "'--colour'; see"],
     [['serve', '--port', 'http'], 'http'],
     [['serve', '--port', '65536'], '65536'],
     [['serve', '--port=-1'], '-1'],
@@ -256,17 +297,14 @@ describe('a mistake in the call: one line that names it, exit 2, nothing made', 
     [['orgs', 'create', 'acme', 'other'], 'other'],
     [['orgs', 'create', 'Acme'], 'Acme'],
     [['orgs', 'list', '--yaml'], '--yaml'],
-    [['keys', 'create', '--kind', 'secret'], '--org'],
-    [['keys', 'create', '--org', 'acme'], '--kind'],
+    [['keys', 'create'], '--kind'],
     [['keys', 'create', '--org', 'acme', '--kind', 'admin'], 'admin'],
     [['keys', 'create', '--org', 'acme', '--kind', 'secret', '--expires-at', 'tomorrow'], 'tomorrow'],
     [['keys', 'create', '--org', 'acme', '--kind', 'secret', '--expires-at', '1000'], 'past'],
     [['keys', 'create', '--org', 'acme', '--kind', 'secret', '--databases', 'App'], 'App'],
     [['keys', 'create', '--org', 'acme', '--kind', 'secret', '--databases', ''], 'databases'],
     [['keys', 'create', '--org', 'acme', '--kind', 'secret', '--name', 'x'.repeat(129)], 'name'],
-    [['keys', 'list'], '--org'],
     [['keys', 'revoke', '--org', 'acme'], 'ID'],
-    [['keys', 'revoke', 'key_1'], '--org'],
     [['verify', 'everything'], 'everything'],
     [['copy', '--to', 'elsewhere'], '--from'],
     [['copy', '--from', 'here'], '--to'],

@@ -234,6 +234,21 @@ describe('keys revoke', () => {
   })
 })
 
+test('without --org: the organization default, named in the output', async () => {
+  await server.createOrganization('default')
+  const text = async (...args: string[]): Promise<string> => {
+    const { exitCode, stdout, stderr } = await server.cubby('keys', ...args)
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    return stdout
+  }
+  const created = await text('create', '--kind', 'secret')
+  const [, id, key] = /^organization {2}default\nid {12}(key_\w+)\nkey {11}(svc_live_\w+)\n$/.exec(created)!
+  expect(ok(await server.as(key!).get('/api/keys/self')).organization).toBe('default')
+  const table = await text('list', '--org', 'default')
+  expect(await text('list')).toBe(`organization default\n${table}`)
+  expect(await text('revoke', id!)).toBe(`revoked ${id} of the organization default\n`)
+})
+
 test('an unknown organization: exit 1 and one line that names it, for each command', async () => {
   for (const words of [['create', '--kind', 'secret'], ['list'], ['revoke', 'key_1']]) {
     expect(await failing('keys', ...words, '--org', 'nobody')).toContain('nobody')

@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -12,7 +12,7 @@ setDefaultTimeout(120_000)
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const version = { exitCode: 0, stdout: `cubby ${packageJson.version}\n` }
 
-const runIn = async (cwd: string, command: string[], env = process.env) => {
+const runIn = async (cwd: string, command: string[], env: Record<string, string | undefined> = process.env) => {
   const child = Bun.spawn(command, { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'ignore' })
   return { stdout: await new Response(child.stdout).text(), exitCode: await child.exited }
 }
@@ -64,6 +64,30 @@ describe('the launcher', () => {
       symlinkSync('bin here/one', join(dir, 'two'))
       expect(await runIn('/', [join(dir, 'two'), '--version'])).toEqual(version)
       expect(await runIn(dir, ['./two', '--version'])).toEqual(version)
+    } finally {
+      removeTempDir(dir)
+    }
+  })
+
+  test('help shows the command as it was called', async () => {
+    const dir = makeTempDir()
+    const firstLine = async (command: string[], env: Record<string, string | undefined>): Promise<string> =>
+      (
+        await runIn(root, [...command, 'orgs', 'list', '--help'], { ...process.env, npm_command: undefined, ...env })
+      ).stdout.split('\n')[0]!
+    try {
+      symlinkSync(join(root, 'node_modules/.bin/cubby'), join(dir, 'cubby'))
+      const cubby = join(root, 'node_modules/.bin/cubby')
+      expect(await firstLine(['cubby'], { PATH: `${dir}:/usr/bin:/bin` })).toBe('cubby orgs list [flags]')
+      expect(await firstLine([cubby], { PATH: '/usr/bin:/bin' })).toBe('npx cubbydb orgs list [flags]')
+      if (Bun.which('npx') !== null) {
+        expect(await firstLine(['npx', 'cubbydb'], {})).toBe('npx cubbydb orgs list [flags]')
+      }
+      // Another program of that name is not this one.
+      writeFileSync(join(dir, 'other'), '#!/bin/sh\n', { mode: 0o755 })
+      rmSync(join(dir, 'cubby'))
+      symlinkSync('other', join(dir, 'cubby'))
+      expect(await firstLine([cubby], { PATH: `${dir}:/usr/bin:/bin` })).toBe('npx cubbydb orgs list [flags]')
     } finally {
       removeTempDir(dir)
     }

@@ -1,6 +1,7 @@
 import { expect } from 'bun:test'
 import { newBlobId, newStoreBlobId } from '../../src/core/files/blob-id.ts'
 import { newBucketId } from '../../src/core/files/bucket-id.ts'
+import { parseFileQuery } from '../../src/core/files/file-query.ts'
 import {
   type FileContent,
   fileHashKey,
@@ -13,6 +14,8 @@ import {
 import { deadBlobMs, pendingBlobMs, recoveryMs, sweepGraceMs } from '../../src/core/limits.ts'
 import { indexBounds, parseRange } from '../../src/core/records/range.ts'
 import type { Scan } from '../../src/core/records/scan.ts'
+import type { Access } from '../../src/operations/access.ts'
+import { queryFiles } from '../../src/operations/files/query-files.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { FileWriteResult } from '../../src/store/files.ts'
 import type { Condition } from '../../src/store/records.ts'
@@ -98,6 +101,41 @@ export const makeShelf = async (engine: Engine, at: { tenant?: Tenant; name?: st
   return shelf
 }
 
+/** The files and folders that a listing has, in all its pages. */
+const listFolders = async (
+  engine: Engine,
+  { tenant, bucket }: { tenant: Tenant; bucket: Table },
+  query: { prefix: string; ascending: boolean; limit: number },
+  isPublic: boolean,
+  nowMs: number,
+): Promise<{ files: string[]; folders: string[]; rows: number }> => {
+  const listed = { files: [] as string[], folders: [] as string[], rows: 0 }
+  const records = {
+    scan: async (...args: Parameters<Engine['records']['scan']>) => {
+      const page = await engine.records.scan(...args)
+      listed.rows += page.records.length
+      return page
+    },
+  }
+  const { buckets, secrets } = engine
+  const apiKey = { ...tenant.apiKey, kind: isPublic ? 'public' : 'secret' }
+  const access = { engine: { buckets, secrets, records }, apiKey } as unknown as Access
+  let cursor: string | null = null
+  do {
+    const input = { db: bucket.db, bucket: bucket.name, query: parseFileQuery({ ...query, folders: true, cursor }) }
+    const page = await queryFiles(access, input, nowMs, ({ name }) => JSON.stringify(name))
+    const [files, folders] = [page.items, page.folders!].map((texts) => texts.map((text) => JSON.parse(text) as string))
+    expect(page.count).toBe(files!.length + folders!.length)
+    expect(page.count).toBeLessThanOrEqual(query.limit)
+    listed.files.push(...files!)
+    listed.folders.push(...folders!)
+    cursor = page.cursor
+    // The last page is known to be the last one.
+    if (page.count === 0) expect(listed).toMatchObject({ files: [], folders: [] })
+  } while (cursor !== null)
+  return listed
+}
+
 const byName = (descending = false): Scan => primaryScan(fileHashKey, undefined, descending)
 const publicScan = (slot: 'publicByName' | 'publicByTime', descending = false): Scan => ({
   ...{ index: fileSlots[slot], hash: publicHash, ...indexBounds(parseRange(undefined, 'index')) },
@@ -120,6 +158,38 @@ const liveBlobs = async (engine: Engine): Promise<string[]> => {
 }
 
 export const fileCases = (it: Case): void => {
+  it('a listing with folders has each file and folder behind the prefix once', async ({ engine }) => {
+    const shelf = await makeShelf(engine)
+    const names = ['a', 'a/', 'a-', 'a0', 'ab/c', 'a/b', 'a/b/c', 'a/b/d', 'a/b-/e', 'a/\u{10ffff}', 'z/1', 'é/é', 'é']
+      .filter((name) => !name.endsWith('/'))
+      .concat(Array.from({ length: 30 }, (_, i) => `m/${i}`))
+    const isOpen = (name: string): boolean => name.length % 2 === 1
+    for (const name of names) await shelf.put(name, { visibility: isOpen(name) ? 'public' : 'private' })
+    for (const name of ['gone/1', 'm/gone', 'a/gone']) await shelf.put(name, { ttlSeconds: startSeconds + 1 })
+    const nowMs = startMs + 2_000
+    for (const isPublic of [false, true]) {
+      for (const prefix of ['', 'a', 'a/', 'a/b', 'm/', 'é', 'none']) {
+        const below = names.filter((name) => name.startsWith(prefix) && (!isPublic || isOpen(name)))
+        const folderOf = (name: string) => /^.*?\//.exec(name.slice(prefix.length))?.[0]
+        const inOrder = (texts: string[]) =>
+          [...new Set(texts)].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+        const files = inOrder(below.filter((name) => folderOf(name) === undefined))
+        const folders = inOrder(below.flatMap((name) => folderOf(name) ?? []).map((folder) => prefix + folder))
+        for (const ascending of [true, false]) {
+          for (const limit of [1, 2, 3, 100]) {
+            const { rows, ...listed } = await listFolders(engine, shelf, { prefix, ascending, limit }, isPublic, nowMs)
+            const expected = ascending
+              ? { files, folders }
+              : { files: files.toReversed(), folders: folders.toReversed() }
+            expect({ isPublic, prefix, limit, ...listed }).toEqual({ isPublic, prefix, limit, ...expected })
+            // At most one step for each file or folder, and one for each page.
+            if (limit === 100) expect(rows).toBeLessThanOrEqual(8 * (files.length + folders.length + 1))
+          }
+        }
+      }
+    }
+  })
+
   it('buckets: a name of its own beside a table of the same name; found by name and by its public id', async ({
     engine,
   }) => {

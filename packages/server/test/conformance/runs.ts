@@ -104,6 +104,30 @@ export const runCases = (test: Case): void => {
     expect((await bench.state())!.oldestRunAtMs).toBeNull()
   })
 
+  test('runs are counted by status, up to a limit, without those that are no longer kept', async ({ engine }) => {
+    const bench = await makeBench(engine, { keepSeconds: 60, attempts: 1 })
+    const other = await makeBench(engine, {}, { tenant: bench.tenant, name: 'other' })
+    const counted = async (most: number, nowMs = Date.now()) =>
+      (await engine.tasks.read([bench.task, other.task], nowMs, most)).map((state) => state!.counts!)
+    await other.add()
+    for (let i = 0; i < 4; i++) await bench.add({ at: { delayMs: 60_000 } })
+    for (let i = 0; i < 5; i++) await bench.add()
+    const claimed = await bench.claim(5)
+    await bench.finish(claimed[0]!)
+    await bench.finish(claimed[1]!, { error: 'no' })
+    const cancelled = runOf(await bench.cancel(claimed[2]!))
+    const one = { queued: 4, running: 2, succeeded: 1, failed: 1, cancelled: 1 }
+    const none = { queued: 1, running: 0, succeeded: 0, failed: 0, cancelled: 0 }
+    expect(await counted(5)).toEqual([one, none])
+    expect(await counted(4)).toEqual([one, none])
+    expect(await counted(3)).toEqual([{ ...one, queued: 3 }, none])
+    expect((await bench.state())!.counts).toBeUndefined()
+    await bench.declare({ keepSeconds: 0 })
+    // A version may be ahead of the clock by some milliseconds.
+    while (Date.now() <= cancelled.updatedAtMs) await Bun.sleep(1)
+    expect(await counted(5)).toEqual([{ ...one, succeeded: 0, failed: 0, cancelled: 0 }, none])
+  })
+
   test('a chosen id makes the call repeatable while the run is kept', async ({ engine }) => {
     const bench = await makeBench(engine)
     const run = await bench.add({ id: 'order-1', isNamed: true, payload: '{"a":1}' })

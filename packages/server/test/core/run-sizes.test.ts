@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { RunSizes } from '../../src/engines/sqlite/runs/run-sizes.ts'
+import { RunSizes } from '../../src/engines/sqlite/runs/runs.ts'
 
 const run = (id: string, payload = '{}', taskId = 1) => ({ taskId, id, payload, result: null })
 

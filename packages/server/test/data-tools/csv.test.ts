@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { type CsvFormat, readCsv } from '../../src/cli/transfer/csv.ts'
-import { CsvRecords, endsInQuotes } from '../../src/cli/transfer/csv-records.ts'
 import { parseForeignLine } from '../../src/cli/transfer/foreign.ts'
 import { type LineReader, type ReadLine, readLines } from '../../src/cli/transfer/read-lines.ts'
+import { CsvRecords, endsInQuotes } from '../../src/core/text/csv-records.ts'
 import { makeTempDir, removeTempDir } from '../harness.ts'
 
 const plain: CsvFormat = { delimiter: ',', numbers: [], named: [] }

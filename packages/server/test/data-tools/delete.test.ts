@@ -139,6 +139,7 @@ describe('cubby db list', () => {
     expect(await run(['db', 'list'], { env })).toEqual({ exitCode: 0, stdout: '', stderr: '' })
     for (const name of ['shop', 'app', 'logs']) ok(await api.post(`/v1/${name}/t`), 201)
     expect((await run(['db', 'list'], { env })).stdout).toBe('app\nlogs\nshop\n')
+    expect((await run(['db', 'list', '--json'], { env })).stdout).toBe('"app"\n"logs"\n"shop"\n')
     const { key } = await server.cubbyJson(
       ...['keys', 'create', '--org', 'databases', '--kind', 'public', '--databases', 'app,none'],
     )

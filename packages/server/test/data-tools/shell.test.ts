@@ -50,19 +50,32 @@ describe('cubby table', () => {
       'customer',
     ])
     const api = server.as(org.secretKey)
-    expect(created).toEqual([(await api.get(`/v1/${db}/orders`)).text])
+    expect([`${created}\n`]).toEqual([(await api.get(`/v1/${db}/orders`)).text])
     expect(JSON.parse(created[0]!).indices).toEqual({
       i1: { hashField: 'status', rangeField: 'placedAt' },
       i3: { hashField: 'customer' },
     })
     await lines(['table', 'create', 'notes', '--db', db])
     expect(await lines(['table', 'describe', 'orders', '--db', db])).toEqual(created)
-    const listed = (await lines(['table', 'list', '--db', db])).map((line) => JSON.parse(line).table)
+    const listed = (await lines(['table', 'list', '--db', db, '--json'])).map((line) => JSON.parse(line).table)
     expect(listed).toEqual(['notes', 'orders'])
+    const time = expect.stringMatching(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+    const cells = async (...args: string[]) => (await lines(args)).map((line) => line.split(/ {2,}/))
+    expect(await cells('table', 'list', '--db', db)).toEqual([
+      ['TABLE', 'STATUS', 'CREATED', 'DELETED', 'INDICES'],
+      ['notes', 'active', time, '-', '-'],
+      ['orders', 'active', time, '-', 'i1=status,placedAt i3=customer'],
+    ])
     const [dropped] = await lines(['table', 'drop', 'orders', '--db', db])
     expect(JSON.parse(dropped!)).toMatchObject({ table: 'orders', status: 'deleted' })
-    expect(await lines(['table', 'list', '--db', db, '--deleted'])).toEqual([dropped!])
+    expect(await lines(['table', 'list', '--db', db, '--deleted', '--json'])).toEqual([dropped!])
     const { deletedAt } = JSON.parse(dropped!)
+    expect((await cells('table', 'list', '--db', db, '--deleted'))[1]!.slice(0, 4)).toEqual([
+      'orders',
+      'deleted',
+      time,
+      time,
+    ])
     expect(await lines(['table', 'restore', 'orders', '--db', db, '--deleted-at', String(deletedAt)])).toEqual(created)
     await lines(['table', 'drop', 'orders', '--db', db])
     expect(await lines(['table', 'restore', 'orders', '--db', db])).toEqual(created)
@@ -89,7 +102,7 @@ describe('cubby table', () => {
     for (let i = 0; i < names.length; i += 50) {
       await Promise.all(names.slice(i, i + 50).map((name) => api.post(`/v1/${db}/${name}`)))
     }
-    expect((await lines(['table', 'list', '--db', db])).map((line) => JSON.parse(line).table)).toEqual(names)
+    expect((await lines(['table', 'list', '--db', db, '--json'])).map((line) => JSON.parse(line).table)).toEqual(names)
   })
 })
 
@@ -320,7 +333,7 @@ describe('cubby query', () => {
   test('--page prints the page as the service answers it', async () => {
     const [page] = await lines(['query', ...address, '--hash', 'even', '--limit', '3', '--page'])
     const path = `/v1/${address[1]}/orders/query`
-    expect(page).toBe((await server.as(org.secretKey).post(path, { hash: 'even', limit: 3 })).text)
+    expect(`${page}\n`).toBe((await server.as(org.secretKey).post(path, { hash: 'even', limit: 3 })).text)
   })
 
   test('every record is one line, its numbers and members as they were put', async () => {
@@ -361,14 +374,17 @@ describe('cubby bucket', () => {
   test('create, describe, list, drop, restore: what the HTTP API answers; errors name the commands', async () => {
     const db = newDb()
     const created = await lines(['bucket', 'create', 'avatars', '--db', db])
-    expect(created).toEqual([(await server.as(org.secretKey).get(`/v1/${db}/_buckets/avatars`)).text])
+    expect([`${created}\n`]).toEqual([(await server.as(org.secretKey).get(`/v1/${db}/_buckets/avatars`)).text])
     expect(await lines(['bucket', 'create', 'avatars', '--db', db])).toEqual(created)
     expect(await lines(['bucket', 'describe', 'avatars', '--db', db])).toEqual(created)
     await lines(['bucket', 'create', 'albums', '--db', db])
-    const listed = (await lines(['bucket', 'list', '--db', db])).map((line) => JSON.parse(line).bucket)
+    const listed = (await lines(['bucket', 'list', '--db', db, '--json'])).map((line) => JSON.parse(line).bucket)
     expect(listed).toEqual(['albums', 'avatars'])
+    const table = (await lines(['bucket', 'list', '--db', db])).map((line) => line.split(/ {2,}/))
+    expect(table[0]).toEqual(['BUCKET', 'STATUS', 'CREATED', 'DELETED', 'ID'])
+    expect(table[2]).toEqual(['avatars', 'active', expect.any(String), '-', JSON.parse(created[0]!).id])
     const [dropped] = await lines(['bucket', 'drop', 'avatars', '--db', db])
-    expect(await lines(['bucket', 'list', '--db', db, '--deleted'])).toEqual([dropped!])
+    expect(await lines(['bucket', 'list', '--db', db, '--deleted', '--json'])).toEqual([dropped!])
     const { deletedAt, recoverableUntil } = JSON.parse(dropped!)
     const gone = await run(['bucket', 'describe', 'avatars', '--db', db])
     const until = new Date(recoverableUntil).toISOString()

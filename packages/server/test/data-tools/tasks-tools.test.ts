@@ -95,7 +95,7 @@ describe.skipIf(!storeIsEmbedded())('a store with tasks', () => {
       expect(stderr).toBe(noteOf('3 tasks'))
     })
 
-    // docs/operating.md says so: a backup must be kept as secret as the store.
+    // docs/recovering.md says so: a backup must be kept as secret as the store.
     test('contains the secrets and headers of tasks as they are', () => {
       const bytes = readFileSync(file)
       expect([secret, 'Bearer kept'].map((text) => bytes.includes(text))).toEqual([true, true])

@@ -294,6 +294,105 @@ describe('runs', () => {
   })
 })
 
+describe('all runs with a status', () => {
+  let db: string
+  beforeAll(async () => {
+    db = newDb()
+    await declare(db, {})
+  })
+
+  // A list of more than one page, or of one page only: runs beyond it would stay as they are, and nobody would notice.
+  test('cancel and retry go over all pages, with bounded requests in flight; a run that was changed meanwhile is skipped', async () => {
+    const all = 1_010
+    const numbers = Array.from({ length: all }, (_, i) => i)
+    for (let at = 0; at < all; at += 25) {
+      await Promise.all(
+        numbers
+          .slice(at, at + 25)
+          .map((n) => api.post(`/v1/${db}/_tasks/mail/run`, { id: `run-${n}`, delaySeconds: 3600 })),
+      )
+    }
+    expect(await object(['tasks', 'cancel', 'mail', '--status', 'queued', '--db', db, '--json'])).toEqual({
+      cancelled: all,
+      skipped: 0,
+    })
+    let [inFlight, most, isFirst] = [0, 0, true]
+    const proxy = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        const { pathname, search } = new URL(request.url)
+        const isRetry = pathname.endsWith('/retry')
+        if (isRetry && isFirst) {
+          isFirst = false
+          ok(await api.post(`/v1/${db}/_tasks/mail/runs/run-0/retry`))
+        }
+        if (isRetry) most = Math.max(most, ++inFlight)
+        const body = await request.text()
+        const answer = await fetch(server.url + pathname + search, {
+          method: request.method,
+          headers: request.headers,
+          body,
+        })
+        const text = await answer.text()
+        if (isRetry) inFlight--
+        return new Response(text, { status: answer.status, headers: { 'content-type': 'application/json' } })
+      },
+    })
+    const call = ['tasks', 'retry', 'mail', '--status', 'cancelled', '--db', db]
+    try {
+      const url = `http://127.0.0.1:${proxy.port}`
+      expect(await lines(call, { env: { CUBBY_URL: url } })).toEqual([
+        'retried 1,009 runs of mail; skipped 1 that changed meanwhile',
+      ])
+    } finally {
+      await proxy.stop(true)
+    }
+    expect(most).toBeGreaterThan(1)
+    expect(most).toBeLessThanOrEqual(8)
+    expect(await lines(['tasks', 'runs', 'mail', '--status', 'queued', '--count', '--db', db])).toEqual([String(all)])
+    expect(await lines(call)).toEqual(['retried 0 runs of mail'])
+  })
+
+  test('an error that is not of one run ends it, and says how far it came', async () => {
+    let requests = 0
+    const proxy = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        const { pathname, search } = new URL(request.url)
+        if (pathname.endsWith('/cancel') && ++requests > 20) {
+          const error = { code: 'revoked_api_key', message: 'The API key was revoked.', requestId: 'r' }
+          return Response.json({ error }, { status: 403 })
+        }
+        const body = await request.text()
+        return fetch(server.url + pathname + search, { method: request.method, headers: request.headers, body })
+      },
+    })
+    try {
+      const env = { CUBBY_URL: `http://127.0.0.1:${proxy.port}` }
+      const result = await run(['tasks', 'cancel', 'mail', '--status', 'queued', '--db', db], { env })
+      expect([result.exitCode, result.stdout]).toEqual([1, ''])
+      expect(result.stderr).toBe(
+        'cubby: cancelled 20 runs of mail, before it failed\ncubby: The API key was revoked.\n',
+      )
+    } finally {
+      await proxy.stop(true)
+    }
+  })
+
+  test('mistakes in the call', async () => {
+    await expectRefused(['tasks', 'retry', 'mail', '--db', db], 2, /RUN is missing; name runs, or give --status failed/)
+    await expectRefused(
+      ['tasks', 'retry', 'mail', '--status', 'queued', '--db', db],
+      2,
+      /takes failed, succeeded, cancelled/,
+    )
+    await expectRefused(['tasks', 'cancel', 'mail', '--status', 'failed', '--db', db], 2, /takes queued, running/)
+    await expectRefused(['tasks', 'cancel', 'mail', 'r', '--status', 'queued', '--db', db], 2, /RUN and --status/)
+  })
+})
+
 describe('run --wait', () => {
   let db: string
   beforeAll(async () => {

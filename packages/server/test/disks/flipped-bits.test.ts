@@ -593,7 +593,7 @@ describe('a large record whose index entry was changed', () => {
       for (const scan of [timeScan(), indexScan('i1', 'a'), ...names.map((name) => primaryScan(name))]) {
         const outcome = await orDamaged(() => keysOf(engine, through, scan, 10))
         const expected = scan.index === 'primary' ? written.filter(({ hashKey }) => hashKey === scan.hash) : written
-        // A record may be missing with its entry: see docs/operating.md, "Checksums". None is wrong.
+        // A record may be missing with its entry: see docs/reference.md, "Checksums". None is wrong.
         for (const head of outcome?.value ?? []) expect(expected).toContainEqual(head)
       }
     } finally {

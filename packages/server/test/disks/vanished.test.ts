@@ -60,7 +60,7 @@ const expectNothingServed = async (): Promise<void> => {
   expect(lines(gone)).toHaveLength(processes())
   for (const line of lines(gone)) {
     expect(line).toMatchObject({ level: 'error', file: expect.stringContaining(server.dataDir) })
-    expect(line.hint).toContain('docs/operating.md')
+    expect(line.hint).toContain('docs/recovering.md')
   }
 }
 

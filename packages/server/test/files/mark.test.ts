@@ -114,13 +114,6 @@ describe('the place of another store', () => {
     }
   })
 
-  test('an old mark, which has no id, became the id of its store', async () => {
-    files.mark = files.id
-    await directory().writeMark(files.id)
-    await checked().checkAtStart()
-    await put(checked(), newId(), content(10))
-  })
-
   test('is taken over with --adopt-files: the store before the place, and the earlier store is refused from then on', async () => {
     const earlier = new FakeFiles()
     const old = new CheckedPlace(directory(), earlier, () => {})

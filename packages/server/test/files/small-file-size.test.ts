@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { newStoreBlobId } from '../../src/core/files/blob-id.ts'
-import { SqliteFiles } from '../../src/engines/sqlite/files/files.ts'
+import { sqliteFiles } from '../../src/engines/sqlite/files/files.ts'
 import type { OpenStore } from '../../src/engines/sqlite/open-store.ts'
 import { type Command, decodeGroup, encodeGroup } from '../../src/engines/sqlite/write/command.ts'
 import type { Table } from '../../src/store/tables.ts'
@@ -17,7 +17,7 @@ test('the bytes of a small file count for the queue and the commit, and arrive a
     submit: async (command: Command, bytes: number) => void sent.push([bytes, command]),
   }
   const fence = { stamp: 1, orgId: 1, keySeq: null, tableId: 2 }
-  const files = new SqliteFiles({ channel, fence: () => fence } as unknown as OpenStore)
+  const files = sqliteFiles({ channel, fence: () => fence } as unknown as OpenStore)
   const blob = newStoreBlobId(1)
   const file = { name: 'ä', content: { ...content, blob }, ttlSeconds: null, condition: undefined }
   const caller = { orgId: 1, apiKey: undefined }

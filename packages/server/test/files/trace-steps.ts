@@ -7,7 +7,7 @@ import { DirectoryPlace } from '../../src/files/places/directory.ts'
 const place = new DirectoryPlace(process.argv[2]!, { now: () => Date.now() + 10 * 24 * 60 * 60 * 1000 })
 const said = (step: string): void => void writeSync(1, `${step}\n`)
 
-await place.writeMark('00112233445566778899aabbccddeeff')
+await place.writeMark('00112233445566778899aabbccddeeff'.repeat(2))
 said('marked')
 const id = newBlobId(Date.now())
 const writer = await place.write(id)

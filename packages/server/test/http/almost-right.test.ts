@@ -116,6 +116,14 @@ describe('and others that are tried often', () => {
     'GET …/search': near('GET /v1/app/orders/search', '404 record_not_found', toQuery, newest),
     'GET of a record with limit': near('GET /v1/app/orders/ada?limit=5', badRequest, toQuery, newest),
     'GET of the table with offset': near('GET /v1/app/orders?offset=5', badRequest, toQuery, newest),
+    'POST of a flat record to the table': near('POST /v1/app/orders', badRequest, 'PUT /v1/app/orders', put, {
+      body: { name: 'Ada', status: 'open' },
+      says: '{ "hashKey": …, "data": { … } }',
+    }),
+    'GET of the table with a field': near('GET /v1/app/orders?status=open', badRequest, toQuery, newest, {
+      says: '{ "index": "i1", "hash": … }',
+    }),
+    'GET of a record with a field': near('GET /v1/app/orders/ada?status=open', badRequest, toQuery, newest),
     'PUT …/query': near('PUT /v1/app/orders/query', noMethod, toQuery, newest),
     'PUT …/batch': near('PUT /v1/app/orders/batch', noMethod, 'POST /v1/app/orders/batch', { operations }),
     'PUT …/find': near('PUT /v1/app/orders/find', noMethod, 'POST /v1/app/orders/find', { keys: [{ hashKey: 'ada' }] }),
@@ -456,7 +464,7 @@ describe('names in hints', () => {
 })
 
 describe('/docs', () => {
-  const docs = 'The API is documented at /docs.'
+  const docs = 'The API is documented at /docs, for agents at /SKILL.md.'
 
   test('is named by the hint of every 401', async () => {
     const expired = (await createExpiredKey(service.api)).key

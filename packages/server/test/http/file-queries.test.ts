@@ -42,6 +42,42 @@ describe('a listing', () => {
     }
   })
 
+  test('with folders has the files and the folders of one level, and its cursors go on', async () => {
+    expect(await bucket.query({ folders: true, prefix: 'a' })).toMatchObject({
+      folders: ['a/'],
+      count: 3,
+      cursor: null,
+    })
+    const { items, folders, count } = await bucket.query({ folders: true, prefix: 'a/' })
+    expect([items.map(({ name }: Json) => name), folders, count]).toEqual([['a/1', 'a/2'], ['a/3/'], 3])
+    const first = await bucket.query({ folders: true, limit: 3 })
+    expect([first.items.map(({ name }: Json) => name), first.folders]).toEqual([['A', 'a'], ['a/']])
+    const second = await bucket.query({ folders: true, cursor: first.cursor })
+    expect(second.items.map(({ name }: Json) => name)).toEqual(['a0', 'b', 'é', '\uffee', '😀'])
+    expect([second.folders, second.cursor]).toEqual([['b/'], null])
+    const open = await bucket.query({ folders: true, prefix: 'a/' }, service.reader)
+    expect([open.items.map(({ name }: Json) => name), open.folders]).toEqual(
+      [['a/1'], ['a/3/']].map((all) => all.filter((name) => publicNames.some((one) => one.startsWith(name)))),
+    )
+    expect(await bucket.query()).not.toHaveProperty('folders')
+    expect(await bucket.query({ folders: true, prefix: 'zz' })).toEqual({
+      items: [],
+      folders: [],
+      count: 0,
+      cursor: null,
+    })
+  })
+
+  test('with folders is by name, is no count, and has cursors of its own', async () => {
+    refused(await bucket.tryQuery({ folders: true, index: 't' }), 400, 'invalid_request', 'folders')
+    refused(await bucket.tryQuery({ folders: true, select: 'count' }), 400, 'invalid_request', 'folders')
+    refused(await bucket.tryQuery({ folders: 'yes' }), 400, 'invalid_request', 'folders')
+    const { cursor } = await bucket.query({ folders: true, limit: 3 })
+    refused(await bucket.tryQuery({ cursor }), 400, 'invalid_cursor')
+    const plain = await bucket.query({ limit: 3 })
+    refused(await bucket.tryQuery({ folders: true, cursor: plain.cursor }), 400, 'invalid_cursor')
+  })
+
   test('has the records of the files', async () => {
     const { items } = await bucket.query()
     for (const item of items) expect(item).toEqual(ok(await bucket.record(item.name)))

@@ -17,3 +17,12 @@ test('hints that suggest a call are written as HTTP requests', async () => {
   expect(await hintOf('DELETE', '/api/keys/key_1')).toBe('Ids are listed by GET /api/keys; they start with "key_".')
   expect(httpHint(repeatLater)).toBe('Repeat the request after the time in Retry-After.')
 })
+
+test('a field under the name that other services have for it is told its own', async () => {
+  const { body: key } = await service.api.post('/api/keys', { type: 'public' })
+  expect(key.error).toMatchObject({ code: 'invalid_request', field: 'type', hint: 'Write it as "kind".' })
+  await service.api.put('/v1/app/_tasks/flat', {})
+  const { body: run } = await service.api.post('/v1/app/_tasks/flat/run', { to: 'ada@example.com' })
+  expect(run.error).toMatchObject({ code: 'invalid_request', field: 'to' })
+  expect(run.error.hint).toStartWith('What the run works on goes into payload. Known fields: ')
+})

@@ -249,9 +249,9 @@ test('describe_table looks at the 50 newest records, however large they are, and
   const at = { db: table.db, table: table.name }
   for (let n = 0; n < 60; n++) await table.put(`small ${n}`, { small: n })
   for (let n = 0; n < 5; n++) await table.put(`large ${n}`, { large: 'x'.repeat(400_000) })
-  const { records, fields, cut } = await agent.call('describe_table', at)
+  const { sampled, fields, cut } = await agent.call('describe_table', at)
   const shares = fields.map(({ path, share }: Json) => [path, share])
-  expect([records, shares, cut]).toEqual([
+  expect([sampled, shares, cut]).toEqual([
     50,
     [
       ['small', 0.9],

@@ -38,6 +38,17 @@ describe('put_records', () => {
     expect((await agent.call('query_records', { ...at, index: 'i1', hash: 'open' })).count).toBe(1)
   })
 
+  test('what it wrote is found by query_records, which says why a range finds nothing', async () => {
+    const at = await makeTable({ i1: { hashField: 'status', rangeField: 'at' } })
+    const records = [{ hashKey: 'a', data: { status: 'open', at: '2026-10-05T00:00:00Z' } }]
+    await agent.call('put_records', { ...at, records })
+    const query = { ...at, index: 'i1', hash: 'open' }
+    const { hint, ...page } = await agent.call('query_records', { ...query, range: { gte: '2026-10-01' } })
+    expect(page).toEqual({ items: [], count: 0, cursor: null, cut: false })
+    expect(hint).toEndWith('Write it as "2026-10-01T00:00:00Z".')
+    expect(await agent.call('query_records', query)).not.toHaveProperty('hint')
+  })
+
   test('replaces a record only with its version or overwrite', async () => {
     const at = await makeTable()
     const put = (more: Json, data: Json = {}) => ({ ...at, records: [{ hashKey: 'a', data, ...more }] })
@@ -228,8 +239,8 @@ describe('tables', () => {
         { hashKey: 'b', data: { kind: 7, address: { city: 'Rome', zip: '1' }, ok: true } },
       ],
     })
-    const { fields, records, indices } = await reader.call('describe_table', at)
-    expect({ records, indices }).toEqual({ records: 2, indices: { i1: { hashField: 'kind' } } })
+    const { fields, sampled, indices } = await reader.call('describe_table', at)
+    expect({ sampled, indices }).toEqual({ sampled: 2, indices: { i1: { hashField: 'kind' } } })
     const by = Object.fromEntries(fields.map(({ path, ...rest }: Json) => [path, rest]))
     expect(Object.keys(by).sort()).toEqual([
       'address',

@@ -636,3 +636,71 @@ describe('other fields', () => {
     expect(ok(await service.reader.post(`${table.path}/query`, { hash: 'a' })).items).toEqual([record])
   })
 })
+
+describe('a range that matches nothing, because values of another type are stored', () => {
+  const indices = { i1: { hashField: 'status', rangeField: 'at' } }
+  const ask = async (table: TestTable, range: Json, more: Json = {}): Promise<Json> =>
+    table.query({ index: 'i1', hash: 'open', range, ...more })
+  const empty = { items: [], count: 0, cursor: null }
+
+  test('has a hint that names the type and the operand to write', async () => {
+    const stored: [unknown, Json, string][] = [
+      [
+        '2026-10-05T00:00:00Z',
+        { gte: '2026-10-01' },
+        'has date-times, and range.gte is the string "2026-10-01", which matches none of them. Write it as "2026-10-01T00:00:00Z".',
+      ],
+      ['2026-10-05T00:00:00Z', { gte: '2026-10-01', lt: '2026-11-01' }, 'Write it as "2026-10-01T00:00:00Z".'],
+      ['2026-10-05T00:00:00Z', { between: ['2026-10-01', '2026-11-01'] }, 'Write it as "2026-10-01T00:00:00Z".'],
+      ['2026-10-05T00:00:00Z', { beginsWith: '2026-10' }, 'Write it as "2026-10-01T00:00:00Z".'],
+      ['2026-10-05T00:00:00Z', { eq: 'soon' }, 'Give a number or a date-time.'],
+      [1_767_225_600_000, { gt: '2026-10-01' }, 'has numbers, and range.gt is the string'],
+      [42, { gt: '7' }, 'Write it as 7.'],
+      [
+        '2026-10-05',
+        { gte: '2026-10-01T00:00:00Z' },
+        'has strings, and range.gte is a number or date-time, which matches none of them. Write it as a string, such as "2026-10-05".',
+      ],
+      ['a', { eq: true }, 'has strings, and range.eq is a boolean'],
+      [
+        true,
+        { eq: 'true' },
+        'has booleans, and range.eq is the string "true", which matches none of them. Give true or false.',
+      ],
+      [true, { eq: 1 }, 'has booleans'],
+    ]
+    for (const [at, range, hint] of stored) {
+      const table = await service.table(indices)
+      await table.put('a', { status: 'open', at })
+      await table.put('b', { status: 'closed', at: range.eq ?? 'x' })
+      for (const select of ['data', 'keys', 'count']) {
+        const page = await ask(table, range, { select })
+        expect(page).toEqual({ ...empty, hint: expect.stringContaining(hint) })
+        expect(page.hint).toStartWith('Under this hash, at has ')
+      }
+      expect(Object.keys(await ask(table, range))).toEqual(['items', 'count', 'cursor', 'hint'])
+      expect((await ask(table, range, { ascending: false })).hint).toContain(hint)
+    }
+  })
+
+  test('has it also where some values have the type of the operand', async () => {
+    const table = await service.table(indices)
+    for (const [i, at] of ['2026-09-01', '2026-10-05T00:00:00Z', '2026-09-02', true].entries())
+      await table.put(`${i}`, { status: 'open', at })
+    expect((await ask(table, { gte: '2026-10-01' })).hint).toContain('has booleans')
+    expect((await ask(table, { gt: 9e15 })).hint).toContain('has strings')
+  })
+
+  test('has none where the types agree, under another hash, past the first page, or in other forms', async () => {
+    const table = await service.table(indices)
+    await table.put('h', { status: 'open', at: '2026-10-05T00:00:00Z' }, { rangeKey: 'r' })
+    expect(await ask(table, { gte: '2027-01-01T00:00:00Z' })).toEqual(empty)
+    expect(await ask(table, { gte: 9e15 })).toEqual(empty)
+    expect(await ask(table, { gte: '2026-10-01' }, { hash: 'nobody' })).toEqual(empty)
+    expect(await table.query({ hash: 'h', range: { gt: 's' } })).toEqual(empty)
+    expect(await table.query({ index: 't', range: { gt: 9e15 } })).toEqual(empty)
+    expect(await ask(table, { gte: '2026-10-01T00:00:00Z' })).not.toHaveProperty('hint')
+    await table.delete('h', 'r')
+    expect(await ask(table, { gte: '2026-10-01' })).toEqual(empty)
+  })
+})

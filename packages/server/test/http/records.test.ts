@@ -22,6 +22,20 @@ describe('put, get, delete', () => {
     expect(ok(await table.get('user#1'))).toEqual(record)
   })
 
+  test('JSON ends with a newline; an item and a message of MCP are sent as they are', async () => {
+    const table = await service.table()
+    await table.put('a', { n: 'x'.repeat(40_000) })
+    const item = `/api/collections/${table.path.replace('/v1/', '').replace('/', '.')}/items/a`
+    for (const path of [table.path, table.at('a'), '/v1/none/none', '/nowhere', '/healthz', '/api/keys']) {
+      expect([path, (await service.api.get(path)).text.slice(-2)]).toEqual([path, '}\n'])
+    }
+    expect((await service.api.post(`${table.path}/query`, { index: 't' })).text).toEndWith('null}\n')
+    expect((await service.api.get(item)).text).toEndWith('x"}')
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
+    const accept = { accept: 'application/json, text/event-stream' }
+    expect((await service.api.request('POST', '/mcp', ping, accept)).text).toEndWith('}')
+  })
+
   test('rangeKey and ttl come back where they were given', async () => {
     const table = await service.table()
     const record = await table.put('a', {}, { rangeKey: 'r', ttl: 4102444800 })

@@ -30,6 +30,54 @@ const fields = [
   ...['keepSeconds', 'paused', 'schedule', 'oldestRunAt', 'status', 'createdAt', 'updatedAt'],
 ]
 
+describe('counts', () => {
+  test('a page with counts has at most 100 tasks, whatever its limit is, and a cursor', async () => {
+    const db = freshName('db')
+    const names = Array.from({ length: 120 }, (_, i) => `t${String(i).padStart(3, '0')}`)
+    for (const name of names) ok(await service.api.put(pathOf(name, db), {}), 201)
+    const first = ok(await service.api.get(`/v1/${db}/_tasks?counts=true&limit=1000`))
+    const second = ok(await service.api.get(`/v1/${db}/_tasks?counts=true&limit=1000&cursor=${first.cursor}`))
+    expect([first.tasks.length, second.tasks.length, second.cursor]).toEqual([100, 20, null])
+    expect([...first.tasks, ...second.tasks].map(({ task }: Json) => task)).toEqual(names)
+  })
+
+  const none = { queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 }
+
+  test('how many runs have each status: up to 1,000 of one task, and up to 100 in a listing', async () => {
+    const db = freshName('db')
+    const { name, path } = await declare({ attempts: 1 }, 'busy', db)
+    await declare({}, 'idle', db)
+    const add = (count: number): Promise<unknown> =>
+      service.api.post(`${path}/batch`, { operations: Array.from({ length: count }, () => ({ op: 'run' })) })
+    for (let i = 0; i < 41; i++) ok((await add(25)) as Answer)
+    const claim = async (): Promise<Json> => ok(await service.api.post(`${path}/claim`, {})).runs[0]
+    const [first, second] = [await claim(), await claim()]
+    ok(await service.api.post(`${path}/runs/${first.id}/finish`, { lease: first.lease }))
+    ok(await service.api.post(`${path}/runs/${second.id}/finish`, { lease: second.lease, error: { message: 'no' } }))
+    await claim()
+    const counts = { queued: 1_000, running: 1, succeeded: 1, failed: 1, cancelled: 0 }
+    const task = ok(await service.api.get(`${path}?counts=true`))
+    expect(task.counts).toEqual(counts)
+    expect(Object.keys(task)).toEqual([...fields, 'counts'])
+    const listed = ok(await service.api.get(`/v1/${db}/_tasks?counts=true`)).tasks
+    expect(listed.map((task: Json) => [task.task, task.counts])).toEqual([
+      [name, { ...counts, queued: 100 }],
+      ['idle', none],
+    ])
+    ok(await service.api.delete(path))
+    const [deleted] = ok(await service.api.get(`/v1/${db}/_tasks?counts=true&deleted=true`)).tasks
+    expect(deleted.counts).toEqual({ ...counts, queued: 100 })
+  })
+
+  test('only if they are asked for', async () => {
+    const { path } = await declare()
+    for (const query of ['', '?counts=false'])
+      expect(ok(await service.api.get(path + query))).not.toHaveProperty('counts')
+    for (const at of [path, '/v1/app/_tasks'])
+      refused(await service.api.get(`${at}?counts=1`), 400, 'invalid_request', 'counts')
+  })
+})
+
 describe('declare', () => {
   test('without a body: 201, every field in order, with its default', async () => {
     const name = freshName('task')

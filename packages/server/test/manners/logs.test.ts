@@ -129,11 +129,12 @@ describe('on a terminal', () => {
       stderr: 'ignore',
     })
     let screen = ''
+    let url: string
     const reading = (async () => {
       for await (const chunk of terminal.stdout) screen += new TextDecoder().decode(chunk)
     })()
     try {
-      const url = await eventually('the start-up line', () => /http:\/\/[0-9.:]+/.exec(screen)?.[0])
+      url = await eventually('the start-up line', () => /http:\/\/[0-9.:]+/.exec(screen)?.[0])
       await (await fetch(`${url}/v1/app/notes`)).text()
       await eventually('the line of the request', () => (screen.includes('/v1/app/notes') ? true : undefined))
       process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGTERM')
@@ -143,9 +144,9 @@ describe('on a terminal', () => {
       terminal.kill('SIGKILL')
     }
     const lines = screen.trimEnd().split(/\r?\n/)
-    const listening = lines.find((line) => line.includes('listening'))!
-    expect(listening).toContain('sqlite')
-    expect(listening).toContain(join(dir, 'data'))
+    const data = join(dir, 'data')
+    expect(lines[0]).toBe(`Cubby is listening on ${url}, with the store in ${data}. Ctrl+C stops it.`)
+    expect(lines.filter((line) => line.includes('listening'))).toEqual([lines[0]!])
     expect(lines.some((line) => line.includes('/v1/app/notes') && line.includes('401'))).toBe(true)
     expect(lines.at(-1)).toContain('stopped')
     for (const line of lines) expect(line).not.toContain('{')

@@ -288,6 +288,15 @@ describe('what is wrong', () => {
     expect(bridge.lines).toHaveLength(1)
   })
 
+  test('hints of the server are those of HTTP, not those of the shell', async () => {
+    const wrong = `svc_live_${'0'.repeat(38)}`
+    const bridge = start([], { CUBBY_KEY: wrong })
+    bridge.send(call('a', 'list_tables', {}))
+    const { hint } = (await service.server.as(wrong).post('/mcp')).body.error
+    expect(hint).toContain('/docs')
+    expect((await bridge.answer('a')).error.data.hint).toBe(hint)
+  })
+
   test('a key that is revoked while a tool waits', async () => {
     const task = await makeTask(service.api)
     const { id: run } = await task.run({ delaySeconds: 1_000 })

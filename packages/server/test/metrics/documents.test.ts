@@ -24,8 +24,8 @@ const families = (): readonly Family[] => {
 const sampleNames = ({ name, type }: Family): string[] =>
   type === 'histogram' ? ['_bucket', '_sum', '_count'].map((suffix) => name + suffix) : [name]
 
-test('docs/operating.md lists every metric with its type and labels, and no other', () => {
-  const section = read('docs/operating.md').split('\n## Metrics\n')[1]!.split('\n## ')[0]!
+test('docs/watching.md lists every metric with its type and labels, and no other', () => {
+  const section = read('docs/watching.md').split('\n## Metrics\n')[1]!.split('\n## ')[0]!
   const rows = section
     .split('\n')
     .filter((line) => /^\| `(cubby|process)_/.test(line))
@@ -42,8 +42,8 @@ test('docs/operating.md lists every metric with its type and labels, and no othe
   )
 })
 
-test('docs/operating.md: alerts name metrics that exist', () => {
-  const section = read('docs/operating.md').split('\n## Metrics\n')[1]!.split('\n## ')[0]!
+test('docs/watching.md: alerts name metrics that exist', () => {
+  const section = read('docs/watching.md').split('\n## Metrics\n')[1]!.split('\n## ')[0]!
   const known = new Set(families().flatMap((family) => [family.name, ...sampleNames(family)]))
   const named = [...section.matchAll(/\b(?:cubby|process)_[a-z_]+/g)].map(([name]) => name)
   expect(named.length).toBeGreaterThan(30)

@@ -358,7 +358,8 @@ describe('what a request knows', () => {
   /** `Known fields: a, b.` as a list; `It takes none.` is an empty one. */
   const known = (answer: Answer): string[] => {
     const { hint } = answer.body.error
-    return hint === 'It takes none.' ? [] : (/: (.*)\.$/.exec(hint)?.[1]?.split(', ').sort() ?? [`? ${hint}`])
+    if (hint.startsWith('It takes none.')) return []
+    return /Known \w+: ([^.]*)\./.exec(hint)?.[1]?.split(', ').sort() ?? [`? ${hint}`]
   }
   const schemaNamed = (schema: Json): Json => document.components.schemas[schema.$ref.split('/').at(-1)]
   const fieldsOf = (schema: Json): string[] => {

@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
+import { parseFileQuery } from '../../src/core/files/file-query.ts'
 import { fileKey } from '../../src/core/files/file-record.ts'
+import type { ByteScan } from '../../src/core/records/scan.ts'
 import type { RunSteps } from '../../src/core/steps.ts'
 import type { Access } from '../../src/operations/access.ts'
 import { queryFiles } from '../../src/operations/files/query-files.ts'
@@ -50,4 +52,33 @@ test('what does not fit is not presented, and what was presented is not presente
   expect(await query(10_000)).toEqual({ items: 104, scans: [count, 104], presented: 105, steps: 4 })
   // One is always in the page.
   expect(await query(2_000_000)).toEqual({ items: 1, scans: [count, 1], presented: 2, steps: 0 })
+})
+
+test('a folder costs one step, however many names it has', async () => {
+  const names = ['a', 'f', 'z'].flatMap((folder) => Array.from({ length: 20_000 }, (_, i) => `${folder}/${10_000 + i}`))
+  let rowsRead = 0
+  const scan = (_bucket: Table, { low, high, descending }: ByteScan, rows: number) => {
+    const within = names.filter(
+      (name) => Buffer.compare(low, Buffer.from(name)) <= 0 && Buffer.compare(Buffer.from(name), high) < 0,
+    )
+    if (descending) within.reverse()
+    const found = within.slice(0, rows)
+    rowsRead += found.length
+    const next = within.length > rows ? { range: found.at(-1), id: 0 } : undefined
+    return { records: found.map((name) => ({ ...records[0]!, ...fileKey(name) })), next }
+  }
+  const engine = { buckets: { find: () => bucket }, records: { scan }, secrets: { at: () => ({}) } }
+  const access = { engine, apiKey: { kind: 'secret', orgId: 1, seq: 1 } } as unknown as Access
+  for (const ascending of [true, false]) {
+    rowsRead = 0
+    const query = parseFileQuery({ folders: true, ascending })
+    const page = await queryFiles(access, { db: 'app', bucket: 'b', query }, 0, () => '""')
+    expect(page).toEqual({
+      items: [],
+      folders: ascending ? ['"a/"', '"f/"', '"z/"'] : ['"z/"', '"f/"', '"a/"'],
+      count: 3,
+      cursor: null,
+    })
+    expect(rowsRead).toBeLessThanOrEqual(3 * 8)
+  }
 })

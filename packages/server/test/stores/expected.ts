@@ -1,6 +1,6 @@
 import type { Answer, Server } from '../harness.ts'
 
-// All answers of the store of a version, in the file `expected.json` of its folder.
+// `expected.json` in the folder of a version has all responses of its store.
 
 export const dayMs = 24 * 60 * 60 * 1000
 
@@ -14,23 +14,23 @@ export interface ReplayedRequest {
 }
 
 export interface Expected {
-  /** What the clock showed when the store was written. */
+  /** The time of the server's clock when the store was written. */
   writtenAtMs: number
-  /** The text of every API key, by what it is. */
+  /** The text of every API key, by its role. */
   keys: Record<string, string>
   answers: (ReplayedRequest & ExpectedAnswer)[]
 }
 
 export interface ExpectedAnswer {
   status: number
-  /** Byte for byte; of an error, only its code. */
+  /** The exact text of a response. An error has only its code. */
   text?: string
   code?: string
-  /** Where the answer had a cursor: the answer to the same request with it. */
+  /** If the response had a cursor, this is the response to the same request with it. */
   next?: ExpectedAnswer
 }
 
-/** Sends the request, and returns the answer in the form in which it is kept. */
+/** Sends the request, and returns the response in the form in which it is kept. */
 export const replay = async (server: Server, { keys }: Expected, request: ReplayedRequest): Promise<ExpectedAnswer> => {
   const { key, method, path, body } = request
   const answer = await server.as(keys[key]!).request(method, path, body)
@@ -41,7 +41,7 @@ export const replay = async (server: Server, { keys }: Expected, request: Replay
   return { ...kept, next: keep(await server.as(keys[key]!).request(method, onward.path, onward.body)) }
 }
 
-/** A cursor is opaque: each version writes its own. What it leads to is compared. */
+/** A cursor is opaque, and each version writes its own. Only the page that it leads to is compared. */
 const withoutCursor = (text: string): string => text.replace(/"cursor":"[A-Za-z0-9_-]+"\}$/, '"cursor":"…"}')
 
 export const comparable = ({ text, next, ...answer }: ExpectedAnswer): ExpectedAnswer => ({
@@ -50,11 +50,11 @@ export const comparable = ({ text, next, ...answer }: ExpectedAnswer): ExpectedA
   ...(next === undefined ? {} : { next: comparable(next) }),
 })
 
-/** The cursor that the answer had when it was written. */
+/** Returns the cursor of a kept response. */
 export const cursorOf = ({ text }: ExpectedAnswer): string | undefined =>
   /"cursor":"([A-Za-z0-9_-]+)"\}$/.exec(text ?? '')?.[1]
 
-/** The same request, with a cursor. */
+/** Adds a cursor to a request. */
 export const resumed = (request: ReplayedRequest, cursor: string): ReplayedRequest =>
   request.body === undefined
     ? { ...request, path: `${request.path}&cursor=${cursor}` }
@@ -65,7 +65,7 @@ export const findChangedAnswers = async (server: Server, expected: Expected): Pr
   const changed: object[] = []
   const compare = async (request: ReplayedRequest, kept: ExpectedAnswer): Promise<void> => {
     const answer = comparable(await replay(server, expected, request))
-    // Of the second page only its own answer was kept.
+    // The second page was kept without the page after it.
     if (kept.next === undefined) delete answer.next
     if (!Bun.deepEquals(answer, comparable(kept))) changed.push({ request, kept, answer })
   }
@@ -78,9 +78,11 @@ export const findChangedAnswers = async (server: Server, expected: Expected): Pr
   return changed
 }
 
-const keep = ({ status, text, body }: Answer): ExpectedAnswer => {
+/** Version 0.1 sends no newline after JSON; newer ones do. It is kept of neither. */
+const keep = ({ status, text: sent, body }: Answer): ExpectedAnswer => {
   if (status >= 400) return { status, code: body.error.code }
-  // When a key was last used depends on who asked before.
+  const text = body === undefined ? sent : sent.replace(/\n$/, '')
+  // The time of a key's last use depends on earlier requests.
   if (body.keys !== undefined) return { status, text: text.replaceAll(/"lastUsedAt":\d+/g, '"lastUsedAt":null') }
   return { status, text }
 }

@@ -8,41 +8,53 @@ import { makeTempDir, removeTempDir, Server, type StartOptions } from '../harnes
 import type { SharedPostgres } from '../postgres-server.ts'
 import type { Expected } from './expected.ts'
 
-// The folder of a version holds its store once for each engine, with the same content, the answers of both, and the
-// program that wrote them:
+// The folder of a released version has a store for each engine, with the same content, the responses of both, the bytes of files
+// for both (0.1 had none), and the program that wrote them:
 //
-//   v1/cubby.db  v1/cubby.sql  v1/expected.json  v1/server/main.js
-//
-// From version 3 on also the bytes of files, for both engines: v3/files
+//   v7/cubby.db  v7/cubby.sql  v7/expected.json  v7/files  v7/program.tar.gz
 
 const here = dirname(fileURLToPath(import.meta.url))
 
 export const folderOf = (version: string): string => join(here, version)
 
-/** The main file of a version's program, for the `program` of `startServer` and `runCubby`. */
-export const programOf = (version: string): string => join(here, version, 'server/main.js')
+export const packedProgramOf = (version: string): string => join(here, version, 'program.tar.gz')
+
+const unpacked = new Map<string, Promise<string>>()
+
+const unpack = async (version: string): Promise<string> => {
+  const dir = makeTempDir()
+  process.on('exit', () => removeTempDir(dir))
+  await new Bun.Archive(await Bun.file(packedProgramOf(version)).bytes()).extract(dir)
+  return join(dir, 'main.js')
+}
+
+/** Unpacks a version's program, once for each process. Its main file is a `program` for `startServer` and `runCubby`. */
+export const programOf = (version: string): Promise<string> => {
+  if (!unpacked.has(version)) unpacked.set(version, unpack(version))
+  return unpacked.get(version)!
+}
 
 export const versions = readdirSync(here).filter((name) => existsSync(join(here, name, 'expected.json')))
 
 export const readExpected = (version: string): Expected =>
   JSON.parse(readFileSync(join(folderOf(version), 'expected.json'), 'utf8'))
 
-/** How an engine's stores are kept, and how to get a copy of one. */
+/** Says how an engine's stores are kept, and makes copies of them. */
 export interface StoreKind {
   engine: string
   /** The store in the folder of a version. */
   file: 'cubby.db' | 'cubby.sql'
   schemaVersion: number
-  /** Makes a copy of the store in the folder `from`: in `dataDir`, or in a schema of its own. */
+  /** Copies the store in the folder `from` into `dataDir`, or into a schema of its own. */
   copy(from: string, dataDir: string): Promise<StoreCopy>
 }
 
 export interface StoreCopy {
-  /** Of a PostgreSQL store. */
+  /** The URL of a PostgreSQL store. */
   store?: string
-  /** Of a PostgreSQL store with files. */
+  /** The directory of the files of a PostgreSQL store. */
   files?: string
-  /** Rows of the store itself, expired and deleted ones too. After a migration to the current version. */
+  /** Counts rows of the store itself, also expired and deleted ones. The store must have the current version. */
   count(table: 'tables' | 'records', condition: string): Promise<number>
 }
 
@@ -68,7 +80,7 @@ export const sqliteStores: StoreKind = {
   },
 }
 
-/** False if the version has none. */
+/** Returns whether the version has files. */
 const copyFiles = (from: string, dataDir: string): boolean => {
   if (!existsSync(join(from, 'files'))) return false
   cpSync(join(from, 'files'), join(dataDir, 'files'), { recursive: true })
@@ -88,7 +100,7 @@ export const postgresStores = (postgres: () => SharedPostgres): StoreKind => ({
       ...(copyFiles(from, dataDir) && { files: join(dataDir, 'files') }),
       async count(table, condition) {
         const name = { tables: 'cubby_table', records: 'cubby_record' }[table]
-        // The names of SQLite's columns, with their units.
+        // Conditions name SQLite's columns. Those of PostgreSQL have their unit in the name.
         const where = condition.replace('deleted_at', 'deleted_at_ms').replace('ttl', 'ttl_seconds')
         const [row] = await postgres().query(`select count(*) as n from ${name} where ${where}`, store)
         return Number(row!.n)
@@ -114,7 +126,7 @@ export class KeptServer extends Server {
   }
 }
 
-/** Starts a server on a copy of the store, its clock this long after the writing. */
+/** Starts a server on a copy of the store. Its clock is `laterMs` after the writing. */
 export const openCopy = async (
   kind: StoreKind,
   from: string,

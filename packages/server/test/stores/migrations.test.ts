@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { planFaults } from '../../src/engines/sqlite/disk/fault-point.ts'
 import { schemaVersion } from '../../src/engines/sqlite/migrations/schema.ts'
@@ -18,7 +18,7 @@ setDefaultTimeout(120_000)
 
 const from = folderOf('v1')
 const expected = readExpected('v1')
-const oldProgram = programOf('v1')
+const oldProgram = await programOf('v1')
 
 let top = ''
 let dataDir = ''
@@ -37,7 +37,7 @@ afterEach(async () => {
   removeTempDir(top)
 })
 
-/** Not started yet. Its clock is a day after the store was written. */
+/** Makes a server and does not start it. Its clock is a day after the store was written. */
 const makeServer = (options: { program?: string; faults?: string; args?: string[] } = {}): Server => {
   const { program, faults, args } = options
   const env = faults === undefined ? {} : { NODE_ENV: 'test', CUBBY_TEST_FAULTS: faults }
@@ -72,7 +72,7 @@ const hasAllChecksums = () =>
     waitMsMax: 30_000,
   })
 
-/** Rows as version 0.1 wrote them, into the table `plain`. */
+/** Adds rows to the table `plain` as version 0.1 wrote them. */
 const addRows = (count: number): void => {
   const db = new Database(file)
   const { id } = db.query<{ id: number }, []>(`SELECT id FROM tables WHERE name = 'plain'`).get()!
@@ -88,7 +88,7 @@ const expectUpgraded = async (server: Server): Promise<void> => {
   expect(versionOf()).toBe(schemaVersion)
   expect(await findChangedAnswers(server, expected)).toEqual([])
   await hasAllChecksums()
-  // Compared with their checksums this time.
+  // This time all records are compared with their checksums.
   await server.restart()
   expect(await findChangedAnswers(server, expected)).toEqual([])
   const { exitCode, stdout } = await server.cubby('verify')
@@ -160,7 +160,7 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
     await killed.kill()
     await starting
     expect(versionOf()).toBe(1)
-    expect(query(`SELECT 1 FROM sqlite_schema WHERE name = 'cursor_key'`)).toEqual([])
+    expect(query(`SELECT 1 FROM sqlite_schema WHERE name = 'secrets'`)).toEqual([])
     // Version 0.1 could go back to it.
     const old = await start({ program: oldProgram })
     expect(await findChangedAnswers(old, expected)).toEqual([])
@@ -300,6 +300,49 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
     expect(ok(await copy.as(expected.keys.public!).post('/v1/app/people/query', next)).items).toHaveLength(3)
     await expectUpgraded(copy)
   })
+})
+
+describe.skipIf(!storeIsEmbedded())('a store of a version that was never released', () => {
+  test.each([2, 3, 4, 5, 6])(
+    '%d is refused in one line by a server and by commands, and no byte of it changes',
+    async (version) => {
+      const db = new Database(file)
+      db.run(`PRAGMA user_version = ${version}`)
+      db.close()
+      const before = readFileSync(file)
+      const said = (what: string): string =>
+        `${what} has version ${version}, which only development builds between 0.1 and 0.2 wrote, and this Cubby does not ` +
+        'migrate it: export its data with the build that wrote it, and import it into a new store'
+      const server = makeServer()
+      await expect(server.start()).rejects.toThrow('before it was ready')
+      expect(server.logLines.at(-1)).toBe(`cubby: ${said(`the store in ${file}`)}`)
+
+      const other = join(top, 'other')
+      const onStore = [['verify'], ['orgs', 'create', 'new'], ['keys', 'list', '--org', 'acme'], ['secrets', 'rotate']]
+      const commands = [
+        ...[...onStore, ['compact'], ['backup', 'create', join(top, 'backup')]].map((words) => [
+          ...words,
+          '--data',
+          dataDir,
+        ]),
+        ['copy', '--from', dataDir, '--to', other],
+        ['copy', '--from', other, '--to', dataDir],
+      ]
+      const onFile = [
+        ['backup', 'verify', file],
+        ['backup', 'restore', file, '--data', join(top, 'restored')],
+      ]
+      const isFirst = version === 2
+      expect((await runCubby(['orgs', 'create', 'acme', '--data', other])).exitCode).toBe(0)
+      for (const command of isFirst ? [...commands, ...onFile] : [...commands.slice(0, 1), ...onFile]) {
+        const { exitCode, stdout, stderr } = await runCubby(command)
+        expect([command, exitCode, stdout]).toEqual([command, 1, ''])
+        expect(stderr).toBe(`cubby: ${said(onFile.includes(command) ? file : `the store in ${file}`)}\n`)
+      }
+      expect(readFileSync(file).equals(before)).toBe(true)
+      expect(existsSync(join(top, 'restored'))).toBe(false)
+    },
+  )
 })
 
 test.skipIf(!storeIsEmbedded())(

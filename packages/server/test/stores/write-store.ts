@@ -21,19 +21,19 @@ import { dumpSql } from './dump-sql.ts'
 import { dayMs, type Expected, replay } from './expected.ts'
 import { folderOf, openCopy, sqliteStores } from './kept-stores.ts'
 
-// Writes the store of this version that later versions prove they can open, for each engine, and what it answers:
+// Writes the store of this version that later versions must open, for each engine, and its responses:
 //
-//   bun packages/server/test/stores/write-store.ts
+//   npx bun packages/server/test/stores/write-store.ts
 //
 // Once a version of the store is released, its store is never written again: a file that exists stays as it is. Delete
 // the folder first to write a store again that is not released yet.
 
 const target = folderOf(`v${sqliteStores.schemaVersion}`)
-/** The instant at which all of it was written, whenever that truly is: so its seven days can be looked at for ever. */
+/** The clock of the server that writes the store always shows this time, so that later tests can set theirs in relation to it. */
 const writtenAtMs = Date.UTC(2026, 0, 1)
 
 const writeRecords = async (api: Api, path: string, records: string[]): Promise<void> => {
-  // Each as the text that it is: what is stored is what was sent.
+  // Records are sent as text, because the stored text is the sent text.
   for (const record of records) {
     const answer = await api.put(path, record)
     ok(answer)
@@ -66,7 +66,7 @@ const writeStore = async (dataDir: string): Promise<Expected['keys']> => {
     await createTable(api, '/v1/app/empty', { i5: { hashField: 'a field of "its" own' } })
     await createTable(api, '/v1/logs/events', { i1: { hashField: 'kind' } })
     await writeRecords(api, '/v1/logs/events', eventRecords(writtenAtMs))
-    // Two of one name, both to be had again.
+    // Both deleted tables of one name can be restored.
     for (const records of [deletedRecords.slice(0, 1), deletedRecords]) {
       await createTable(api, '/v1/app/gone', { i1: { hashField: 'n' } })
       await writeRecords(api, '/v1/app/gone', records)
@@ -77,7 +77,7 @@ const writeStore = async (dataDir: string): Promise<Expected['keys']> => {
     }
     for (const [i, [name, query, bytes]] of files.entries()) {
       const path = `/v1/app/_buckets/pictures/${encodeURIComponent(name)}?${query}`
-      // The first one chunked: its bytes are in the place, those of the others in the store.
+      // The first file is sent chunked: its bytes are in the directory of files, those of the others in the store.
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }
       ok(await server.request('PUT', path, { key: acme.secretKey, body: bytes, headers, chunked: i === 0 }))
     }
@@ -87,7 +87,7 @@ const writeStore = async (dataDir: string): Promise<Expected['keys']> => {
     for (const run of runs) ok(await api.post('/v1/app/_tasks/mail/run', run), 201)
     ok(await api.post('/v1/app/_tasks/gone/run', '{"id":"left"}'), 201)
     ok(await api.delete('/v1/app/_tasks/gone'))
-    // The same names in another organization.
+    // Another organization has the same names.
     await createTable(other, '/v1/app/people', { i1: { hashField: 'city' } })
     await writeRecords(other, '/v1/app/people', ['{"hashKey":"ada","data":{"city":"elsewhere"}}'])
     const initech = await server.createOrganization('initech')
@@ -118,7 +118,7 @@ const writeKeys = async (api: Api, acme: Organization, globex: Organization): Pr
   return keys
 }
 
-/** `cubby.db` and `expected.json`. */
+/** Writes `cubby.db` and `expected.json`. */
 const writeSqlite = async (work: string): Promise<void> => {
   const keys = await writeStore(join(work, 'store'))
   const file = join(work, 'store', 'cubby.db')
@@ -140,10 +140,10 @@ const writeSqlite = async (work: string): Promise<void> => {
   writeFileSync(join(target, 'expected.json'), `${JSON.stringify(expected, null, 2)}\n`)
 }
 
-/** See `DirectoryPlace`. */
+/** Reads the mark that the server writes into a directory of files. */
 const markOf = (files: string): string => readFileSync(join(files, 'cubby-files.mark'), 'utf8').trim()
 
-/** `cubby.sql`, by `cubby copy` of `cubby.db`: with its ids, keys and versions it has its answers too. */
+/** Writes `cubby.sql` by `cubby copy` of `cubby.db`. It keeps ids, keys and versions, so its responses are the same. */
 const writePostgres = async (work: string): Promise<void> => {
   const postgres = await startPostgres({ auth: 'password' })
   try {
@@ -154,7 +154,7 @@ const writePostgres = async (work: string): Promise<void> => {
     const client = new pg.Client({ connectionString: store })
     await client.connect()
     try {
-      // The bytes are kept once, for both.
+      // Both stores share one directory of files.
       const mark = markOf(join(target, 'files'))
       await client.query('update cubby_store set file_mark = $1, store_id = $2', [mark, mark.slice(0, 32)])
       writeFileSync(join(target, 'cubby.sql'), await dumpSql(client))

@@ -1,20 +1,21 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { curlOf } from '../../api/curl.ts'
 import { bucketPath } from '../../api/files.ts'
 import { read } from '../../api/request.ts'
 import type { FileRow, Page } from '../../api/types.ts'
+import { hrefOf, navigate, route } from '../../router.ts'
 import { canWrite } from '../../state/session.ts'
 import { Failure, set, useAction } from '../../ui/action.tsx'
-import { announce } from '../../ui/announce.tsx'
+import { announce } from '../../ui/announce.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { More, Shown, usePaged } from '../../ui/load.tsx'
 import { Empty, Screen } from '../../ui/screen.tsx'
 import { BucketAbout } from './bucket-about.tsx'
 import { FileInput } from './file-input.tsx'
 import { FilesTable } from './files-table.tsx'
+import { type Entry, entriesOf, folderOf, pathTo, prefixOf, routeTo } from './folders.ts'
 import { RemoveFiles } from './remove-files.tsx'
-import { Sizes } from './sizes.tsx'
 import { UploadDialog } from './upload-dialog.tsx'
 import { isActive, uploadsOf } from './uploads.ts'
 import { UploadsPanel } from './uploads-panel.tsx'
@@ -24,23 +25,36 @@ const typingMs = 250
 /** A count reads at most so many pages of 10,000. */
 const countPagesMax = 10
 
-type Order = 'name' | 'nameDown' | 'newest' | 'oldest'
+type Order = 'name' | 'nameDown' | 'all' | 'newest' | 'oldest'
 
-/** The body of the query that the reader has composed. Only listings by name take a prefix. */
-const queryOf = (prefix: string, order: Order): object => ({
+const isByTime = (order: Order): boolean => order === 'newest' || order === 'oldest'
+const hasFolders = (order: Order): boolean => order === 'name' || order === 'nameDown'
+
+/** The body of the query that the reader has composed. Only listings by name take a prefix and have folders. */
+const queryOf = (prefix: string, order: Order, folders = hasFolders(order)): object => ({
   ...(prefix !== '' && { prefix }),
-  ...((order === 'newest' || order === 'oldest') && { index: 't' }),
+  ...(folders && { folders }),
+  ...(isByTime(order) && { index: 't' }),
   ...(order === 'nameDown' && { ascending: false }),
   ...(order === 'oldest' && { ascending: true }),
 })
 
 const filesText = (count: number): string => (count === 1 ? '1 file' : `${count.toLocaleString('en')} files`)
 
+const foldersText = (count: number): string => (count === 1 ? '1 folder' : `${count.toLocaleString('en')} folders`)
+
 export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => {
   const path = `${bucketPath(db, bucket)}/query`
-  const prefix = useSignal('')
+  const at = route.value
+  const addressed = at.screen === 'bucket' ? prefixOf(at.query) : ''
+  const prefix = useSignal(addressed ?? '')
+  const typing = useRef<ReturnType<typeof setTimeout>>(undefined)
+  /** The prefix that typing has put into the address. */
+  const typedAddress = useRef<string>(undefined)
   /** Of the query whose files are shown: while another is typed, nothing is known of it. */
   const askedPrefix = useSignal('')
+  /** The prefix of the list that was asked for last; its answer may not have come. */
+  const lastAsked = useRef<string>(undefined)
   const order = useSignal<Order>('name')
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const chosen = useSignal<File[]>([])
@@ -52,11 +66,13 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
 
   const pages = usePaged(async (cursor, signal) => {
     const asked = prefix.value
+    if (cursor === null) lastAsked.current = asked
     const body = JSON.stringify({ ...queryOf(asked, order.value), limit: rowsMax, cursor })
-    const page = await read<Page<FileRow>>('POST', path, { body, signal })
+    const page = await read<Page<FileRow> & { folders?: string[] }>('POST', path, { body, signal })
     askedPrefix.value = asked
-    announce(`${filesText(page.count)}${page.cursor === null ? '' : ', more follow'}`)
-    return page
+    const folders = page.folders?.length ? ` and ${foldersText(page.folders.length)}` : ''
+    announce(`${filesText(page.items.length)}${folders}${page.cursor === null ? '' : ', more follow'}`)
+    return entriesOf(page)
   })
   const ask = () => {
     counted.value = undefined
@@ -67,7 +83,7 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
     let total = 0
     let cursor: string | null = null
     for (let at = 0; at === 0 || (cursor !== null && at < countPagesMax); at++) {
-      const body: string = JSON.stringify({ ...queryOf(prefix.value, order.value), select: 'count', cursor })
+      const body: string = JSON.stringify({ ...queryOf(prefix.value, order.value, false), select: 'count', cursor })
       const page: Page<never> = await read('POST', path, { body })
       total += page.count
       cursor = page.cursor
@@ -76,12 +92,27 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
     announce(counted.value)
   }
 
-  // While a name is typed, the files of the last query stay.
+  // What is in the address is listed: a folder that was opened, the way back, a name that was typed.
   useEffect(() => {
-    if (pages.first.value.value === undefined) return
-    const timer = setTimeout(ask, typingMs)
-    return () => clearTimeout(timer)
-  }, [prefix.value])
+    // More may have been typed since: it must stay.
+    const isTyped = addressed === typedAddress.current
+    typedAddress.current = undefined
+    if (addressed === undefined || isTyped) return
+    clearTimeout(typing.current)
+    prefix.value = addressed
+    if (addressed !== lastAsked.current) ask()
+  }, [addressed])
+  useEffect(() => () => clearTimeout(typing.current), [])
+  const type = (typed: string) => {
+    if (typed !== '' && isByTime(order.value)) order.value = 'name'
+    prefix.value = typed
+    clearTimeout(typing.current)
+    typing.current = setTimeout(() => {
+      typedAddress.current = typed
+      navigate(routeTo(db, bucket, typed), { replace: true })
+      ask()
+    }, typingMs)
+  }
 
   const list = uploadsOf(db, bucket)
   const activeCount = list.filter(isActive).length
@@ -90,9 +121,14 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
     if (activeCount === 0 && done.size > 0) ask()
   }, [activeCount === 0])
 
-  const files = pages.items()
+  const entries: Entry[] = pages.items()
+  const files = entries.flatMap((entry) => ('folder' in entry ? [] : [entry]))
+  const folders = entries.flatMap((entry) => ('folder' in entry ? [entry.folder] : []))
+  const folder = folderOf(addressed ?? '')
+  const place = pathTo(db, bucket, folder)
   const chosenFiles = files.filter(({ name }) => selected.value.has(name))
-  const isBare = askedPrefix.value === '' && pages.first.value.value !== undefined && files.length === 0
+  const isBare =
+    addressed === '' && askedPrefix.value === '' && pages.first.value.value !== undefined && entries.length === 0
   const choose = (list: File[]) => {
     chosen.value = list
   }
@@ -102,8 +138,9 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
       path={[
         { label: db, to: { screen: 'database', db } },
         { label: 'Buckets', to: { screen: 'buckets', db } },
+        ...place.slice(0, -1),
       ]}
-      title={bucket}
+      title={place.at(-1)!.label}
       actions={
         <>
           <CopyButton
@@ -137,6 +174,14 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
       >
         <div class="pad wide">
           <UploadsPanel list={list} />
+          {addressed === undefined && (
+            <div class="message danger" role="alert">
+              <p>
+                <strong>The address has no folder of this bucket</strong>, but something else behind its question mark.{' '}
+                <a href={hrefOf(routeTo(db, bucket, ''))}>Show all files</a>
+              </p>
+            </div>
+          )}
           <Shown of={pages.first}>
             {() =>
               isBare ? (
@@ -151,71 +196,82 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
                 </Empty>
               ) : (
                 <>
-                  <div class="bucket-top">
-                    <div class="stack">
-                      <div class="actions">
-                        <input
-                          type="search"
-                          class="mono prefix"
-                          aria-label="Only names that begin with"
-                          placeholder="Name begins with  /"
-                          data-focus-key="/"
-                          spellcheck={false}
-                          value={prefix}
-                          onInput={({ currentTarget: { value } }) => {
-                            if (value !== '' && (order.value === 'newest' || order.value === 'oldest'))
-                              order.value = 'name'
-                            prefix.value = value
-                          }}
-                        />
-                        <select
-                          aria-label="Order"
-                          value={order.value}
-                          onChange={({ currentTarget: { value } }) => {
-                            order.value = value as Order
-                            ask()
-                          }}
-                        >
-                          <option value="name">by name</option>
-                          <option value="nameDown">by name, last first</option>
-                          <option value="newest" disabled={prefix.value !== ''}>
-                            newest first
-                          </option>
-                          <option value="oldest" disabled={prefix.value !== ''}>
-                            oldest first
-                          </option>
-                        </select>
-                      </div>
-                      <div class="actions">
-                        <span>
-                          <strong>{files.length.toLocaleString('en')}</strong>{' '}
-                          {pages.cursor.value === null ? 'files' : 'files, more follow'}
-                        </span>
-                        {counted.value === undefined ? (
-                          <button type="button" class="link" onClick={() => counting.run(count)}>
-                            Count
-                          </button>
-                        ) : (
-                          <span class="muted">{counted} in all</span>
-                        )}
-                        {chosenFiles.length > 0 && (
-                          <button type="button" class="danger" onClick={set(removing, chosenFiles)}>
-                            Remove {filesText(chosenFiles.length)}
-                          </button>
-                        )}
-                      </div>
-                      <Failure of={counting} />
+                  <div class="stack">
+                    <div class="actions">
+                      <input
+                        type="search"
+                        class="mono prefix"
+                        aria-label="Only names that begin with"
+                        placeholder="Name begins with  /"
+                        data-focus-key="/"
+                        spellcheck={false}
+                        value={prefix}
+                        onInput={(event) => type(event.currentTarget.value)}
+                      />
+                      <select
+                        aria-label="Order"
+                        value={order.value}
+                        onChange={({ currentTarget: { value } }) => {
+                          order.value = value as Order
+                          ask()
+                        }}
+                      >
+                        <option value="name">by name</option>
+                        <option value="nameDown">by name, last first</option>
+                        <option value="all">by name, without folders</option>
+                        <option value="newest" disabled={prefix.value !== ''}>
+                          newest first
+                        </option>
+                        <option value="oldest" disabled={prefix.value !== ''}>
+                          oldest first
+                        </option>
+                      </select>
                     </div>
-                    <Sizes db={db} bucket={bucket} files={files} hasMore={pages.cursor.value !== null} />
+                    <div class="actions">
+                      <span>
+                        <strong>{files.length.toLocaleString('en')}</strong> {files.length === 1 ? 'file' : 'files'}
+                        {folders.length > 0 && ` and ${foldersText(folders.length)}`}
+                        {pages.cursor.value !== null && ', more follow'}
+                      </span>
+                      {counted.value === undefined ? (
+                        <button type="button" class="link" onClick={() => counting.run(count)}>
+                          Count
+                        </button>
+                      ) : (
+                        <span class="muted">{counted} in all</span>
+                      )}
+                      {chosenFiles.length > 0 && (
+                        <button type="button" class="danger apart" onClick={set(removing, chosenFiles)}>
+                          Remove {filesText(chosenFiles.length)}
+                        </button>
+                      )}
+                    </div>
+                    <Failure of={counting} />
                   </div>
-                  {files.length === 0 ? (
-                    <Empty text={<>No file has a name that begins with “{askedPrefix}”.</>}>
-                      <button type="button" onClick={set(prefix, '')}>
+                  {entries.length === 0 ? (
+                    <Empty
+                      text={
+                        askedPrefix.value.endsWith('/') ? (
+                          <>There are no files in the folder “{askedPrefix}”.</>
+                        ) : (
+                          <>No file has a name that begins with “{askedPrefix}”.</>
+                        )
+                      }
+                    >
+                      <button type="button" onClick={() => navigate(routeTo(db, bucket, ''))}>
                         Remove the filter
                       </button>
                     </Empty>
                   ) : (
-                    <FilesTable db={db} bucket={bucket} files={files} selected={selected} changed={done} />
+                    <FilesTable
+                      db={db}
+                      bucket={bucket}
+                      folder={hasFolders(order.value) ? folder : ''}
+                      folders={folders}
+                      files={files}
+                      selected={selected}
+                      changed={done}
+                    />
                   )}
                   <More of={pages} />
                 </>

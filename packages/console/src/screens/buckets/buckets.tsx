@@ -10,6 +10,7 @@ import { canWrite } from '../../state/session.ts'
 import { nameFault } from '../../text/names.ts'
 import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
+import { DatabaseTabs } from '../../ui/database-tabs.tsx'
 import { Deleted } from '../../ui/deleted.tsx'
 import { FormDialog, TextField } from '../../ui/form.tsx'
 import { List } from '../../ui/list.tsx'
@@ -64,6 +65,7 @@ export const BucketsScreen = ({ db }: { db: string }) => {
       }
     >
       <div class="pad">
+        <DatabaseTabs db={db} at="buckets" />
         <Shown of={pages.first}>
           {() =>
             isEmpty ? (

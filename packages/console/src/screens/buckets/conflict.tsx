@@ -1,4 +1,5 @@
 import { diffLines } from '../../text/diff.ts'
+import { formatJson } from '../../text/format.ts'
 import { Failure, useAction } from '../../ui/action.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 
@@ -28,7 +29,7 @@ export const Conflict = ({ what, mine, stored, onKeep, onTake, save }: Props) =>
               </tr>
             </thead>
             <tbody>
-              {diffLines(mine, stored).map(({ left, right, same }, index) => (
+              {diffLines(formatJson(mine), formatJson(stored)).map(({ left, right, same }, index) => (
                 <tr key={index} class={same ? '' : 'differs'}>
                   {[left, right].map((line, side) => (
                     <td key={side}>
@@ -49,7 +50,7 @@ export const Conflict = ({ what, mine, stored, onKeep, onTake, save }: Props) =>
           <button type="button" onClick={onTake}>
             Take the stored one
           </button>
-          <button type="button" class="danger" onClick={() => saving.run(save)}>
+          <button type="button" class="danger apart" onClick={() => saving.run(save)}>
             Save mine over it
           </button>
         </div>

@@ -9,6 +9,7 @@ import type { FileRow } from '../../api/types.ts'
 import { hrefOf, navigate } from '../../router.ts'
 import { dropDraft } from '../../state/drafts.ts'
 import { canWrite } from '../../state/session.ts'
+import { formatJson } from '../../text/format.ts'
 import { ageOf, bytesOf, showInstant } from '../../text/instant.ts'
 import { Failure, set, useAction } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
@@ -24,6 +25,7 @@ import { FileInput } from './file-input.tsx'
 import { FileLinks } from './file-links.tsx'
 import { FilePreview } from './file-preview.tsx'
 import { VisibilityTag } from './files-table.tsx'
+import { folderOf, inFolder, pathTo, routeTo } from './folders.ts'
 import { startUploads, uploadsOf } from './uploads.ts'
 import { UploadsPanel } from './uploads-panel.tsx'
 
@@ -46,7 +48,7 @@ const Facts = ({ file: { size, contentType, visibility, sha256, updatedAt, ttl }
     <dd class="mono">{updatedAt}</dd>
     <dt>written</dt>
     <dd>
-      <Time ms={updatedAt} isShort={false} /> <span class="muted">{showInstant(updatedAt).local}</span>
+      <Time ms={updatedAt} /> <span class="muted">{showInstant(updatedAt).local}</span>
     </dd>
     <dt>expires</dt>
     <dd>
@@ -68,6 +70,7 @@ const Facts = ({ file: { size, contentType, visibility, sha256, updatedAt, ttl }
 export const FileScreen = ({ db, bucket, name }: { db: string; bucket: string; name: string }) => {
   // A name that must not go into a path throws where the error is shown.
   const pathNow = () => filePath(db, bucket, name)
+  const folder = folderOf(name)
   const loaded = useLoad((signal) => readRecord(pathNow(), signal), [])
   const isRemoving = useSignal(false)
   const downloading = useAction()
@@ -96,7 +99,7 @@ export const FileScreen = ({ db, bucket, name }: { db: string; bucket: string; n
       throw thrown
     }
     dropDraft(hrefOf({ screen: 'file', db, bucket, name }))
-    navigate({ screen: 'bucket', db, bucket }, { replace: true })
+    navigate(routeTo(db, bucket, folder), { replace: true })
     toast(`${name} is removed.`)
   }
   return (
@@ -104,26 +107,21 @@ export const FileScreen = ({ db, bucket, name }: { db: string; bucket: string; n
       path={[
         { label: db, to: { screen: 'database', db } },
         { label: 'Buckets', to: { screen: 'buckets', db } },
-        { label: bucket, to: { screen: 'bucket', db, bucket } },
+        ...pathTo(db, bucket, folder),
       ]}
-      title={name}
+      title={inFolder(name, folder)}
       isData
       actions={
         file && (
           <>
             <CopyButton label="Copy as curl" text={() => curlOf({ method: 'GET', path: `${pathNow()}?record=true` })} />
             {canWrite.value && (
-              <>
-                <button type="button" class="danger" onClick={set(isRemoving, true)}>
-                  Remove
-                </button>
-                <FileInput
-                  label="Replace"
-                  onFiles={([body]) =>
-                    startUploads(db, bucket, [{ name, body: body!, visibility: file.visibility, replaces: file }])
-                  }
-                />
-              </>
+              <FileInput
+                label="Replace"
+                onFiles={([body]) =>
+                  startUploads(db, bucket, [{ name, body: body!, visibility: file.visibility, replaces: file }])
+                }
+              />
             )}
             <button type="button" class="filled" onClick={() => downloading.run(() => download(file))}>
               Download
@@ -165,8 +163,15 @@ export const FileScreen = ({ db, bucket, name }: { db: string; bucket: string; n
                   </Section>
                 ) : (
                   <Section title="Metadata">
-                    <JsonView text={row.metadata} label="metadata" />
+                    <JsonView text={formatJson(row.metadata)} label="metadata" />
                   </Section>
+                )}
+                {canWrite.value && (
+                  <div class="actions">
+                    <button type="button" class="danger apart" onClick={set(isRemoving, true)}>
+                      Remove
+                    </button>
+                  </div>
                 )}
               </div>
             </div>

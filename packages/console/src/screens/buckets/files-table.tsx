@@ -5,6 +5,7 @@ import { canWrite } from '../../state/session.ts'
 import { bytesOf } from '../../text/instant.ts'
 import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
+import { folderHref, inFolder } from './folders.ts'
 import { Thumbnail } from './preview.tsx'
 
 export const VisibilityTag = ({ of }: { of: FileRow['visibility'] }) => (
@@ -14,6 +15,9 @@ export const VisibilityTag = ({ of }: { of: FileRow['visibility'] }) => (
 interface Props {
   db: string
   bucket: string
+  /** Where the reader is: names are shown from there on. */
+  folder: string
+  folders: readonly string[]
   files: readonly FileRow[]
   /** Names. */
   selected: Signal<ReadonlySet<string>>
@@ -21,7 +25,7 @@ interface Props {
   changed: ReadonlySet<string>
 }
 
-export const FilesTable = ({ db, bucket, files, selected, changed }: Props) => {
+export const FilesTable = ({ db, bucket, folder, folders, files, selected, changed }: Props) => {
   const toggle = (name: string, isOn: boolean) => {
     const names = new Set(selected.value)
     if (isOn) names.add(name)
@@ -50,6 +54,20 @@ export const FilesTable = ({ db, bucket, files, selected, changed }: Props) => {
         { head: 'updatedAt', class: 'from-small' },
       ]}
     >
+      {folders.map((name) => (
+        <tr key={name}>
+          {canWrite.value && <td class="tick" />}
+          <th scope="row">
+            <a class="mono" href={folderHref(db, bucket, name)}>
+              {inFolder(name, folder)}
+            </a>
+          </th>
+          <td class="muted num">folder</td>
+          <td class="from-medium" />
+          <td />
+          <td class="from-small" />
+        </tr>
+      ))}
       {files.map((file) => (
         <tr
           key={file.name}
@@ -71,7 +89,7 @@ export const FilesTable = ({ db, bucket, files, selected, changed }: Props) => {
             <span class="file-name">
               <Thumbnail db={db} bucket={bucket} file={file} />
               <a class="mono" href={hrefOf({ screen: 'file', db, bucket, name: file.name })}>
-                {file.name}
+                {inFolder(file.name, folder)}
               </a>
             </span>
           </th>

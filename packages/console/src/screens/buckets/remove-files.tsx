@@ -4,7 +4,7 @@ import { filePath } from '../../api/files.ts'
 import { send } from '../../api/request.ts'
 import type { FileRow } from '../../api/types.ts'
 import { bytesOf } from '../../text/instant.ts'
-import { announce } from '../../ui/announce.tsx'
+import { announce } from '../../ui/announce.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 
 const atOnceMax = 4

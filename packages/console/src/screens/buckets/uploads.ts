@@ -4,7 +4,7 @@ import { filePath, sendBytes } from '../../api/files.ts'
 import { read } from '../../api/request.ts'
 import type { FileRow } from '../../api/types.ts'
 import { session } from '../../state/session.ts'
-import { announce } from '../../ui/announce.tsx'
+import { announce } from '../../ui/announce.ts'
 
 // The uploads of this tab. They go on when the reader opens another screen.
 

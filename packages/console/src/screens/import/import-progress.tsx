@@ -5,17 +5,9 @@ import { ErrorBox } from '../../ui/error-box.tsx'
 import { Heads } from '../../ui/list.tsx'
 import { Section } from '../../ui/screen.tsx'
 import type { Refused } from './import-requests.ts'
-import { type ImportState, stopImport } from './import-run.ts'
+import { type ImportState, stopImport, titleOf } from './import-run.ts'
 
 const count = (value: number): string => value.toLocaleString('en')
-
-const titles: Record<ImportState['status'], string> = {
-  running: 'Importing',
-  stopping: 'Stopping',
-  done: 'Imported',
-  stopped: 'Stopped',
-  failed: 'Not finished',
-}
 
 const BadLines = ({ refused, refusedCount }: Pick<ImportState, 'refused' | 'refusedCount'>) => {
   const isAll = refused.length === refusedCount
@@ -63,7 +55,7 @@ export const ImportProgress = ({ state }: { state: ImportState }) => {
   return (
     <>
       <Section
-        title={`${titles[status]}: ${fileName}`}
+        title={`${titleOf(state)}: ${fileName}`}
         actions={
           isRunning && (
             <button type="button" disabled={status === 'stopping'} onClick={stopImport}>

@@ -1,10 +1,12 @@
 import { signal } from '@preact/signals'
 import { loadCatalogue } from '../../state/catalogue.ts'
 import { session } from '../../state/session.ts'
-import { announce } from '../../ui/announce.tsx'
+import { announce } from '../../ui/announce.ts'
+import { type CsvFormat, CsvReader, type CsvRow, recordOf } from './csv.ts'
 import type { Refused } from './import-requests.ts'
 import { Importer, type ImportOptions } from './importer.ts'
-import { openFile, readLines } from './read-lines.ts'
+import { LineFault, type RecordLine } from './parse-line.ts'
+import { linesOf, type ReadLine } from './read-lines.ts'
 
 // The import that runs. It goes on while the reader looks at other screens.
 
@@ -26,6 +28,16 @@ export interface ImportState {
 
 export const importState = signal<ImportState | undefined>(undefined)
 
+/** A file of which a line was refused, or nothing came in, is not called imported. */
+export const titleOf = ({ status, records, refusedCount }: ImportState): string => {
+  if (status === 'running') return 'Importing'
+  if (status === 'stopping') return 'Stopping'
+  if (status === 'stopped') return 'Stopped'
+  if (status === 'failed') return 'Import failed'
+  if (records === 0) return 'Nothing imported'
+  return refusedCount > 0 ? 'Imported in part' : 'Imported'
+}
+
 const shownEveryMs = 200
 let stop = (): void => {}
 let last: Importer | undefined
@@ -37,7 +49,11 @@ const askBeforeUnload = (event: Event): void => event.preventDefault()
 /** `records`, in order. The order of the refused ones is that of their batches. */
 const byLine = (refused: Refused[]): Refused[] => [...refused].sort((a, b) => a.line - b.line)
 
-export const runImport = async (file: File, options: Omit<ImportOptions, 'organization'>): Promise<void> => {
+export const runImport = async (
+  file: File,
+  options: Omit<ImportOptions, 'organization'>,
+  csv: CsvFormat | undefined,
+): Promise<void> => {
   const organization = session.value?.self.organization
   const importer = new Importer({ ...options, organization })
   last = importer
@@ -61,7 +77,7 @@ export const runImport = async (file: File, options: Omit<ImportOptions, 'organi
   const timer = setInterval(() => show(importer.isStopped ? 'stopping' : 'running'), shownEveryMs)
   addEventListener('beforeunload', askBeforeUnload)
   try {
-    await takeAll(importer, file, (bytes) => {
+    await takeAll(importer, file, csv, (bytes) => {
       bytesRead += bytes
     })
     show(importer.isStopped ? 'stopped' : 'done')
@@ -71,30 +87,54 @@ export const runImport = async (file: File, options: Omit<ImportOptions, 'organi
     clearInterval(timer)
     removeEventListener('beforeunload', askBeforeUnload)
     const { records, refusedCount } = importer
-    announce(`Import ${importState.value!.status}: ${records} records, ${refusedCount} lines refused`)
+    announce(`${titleOf(importState.value!)}: ${records} records, ${refusedCount} lines refused`)
     loadCatalogue()
   }
 }
 
-const takeAll = async (importer: Importer, file: File, onRead: (bytes: number) => void): Promise<void> => {
-  const stream = await openFile(file, onRead)
-  const reader = stream.getReader()
-  const chunks = async function* () {
-    for (;;) {
-      const { value, done } = await reader.read()
-      if (done) return
-      yield value
+type Take = (lines: readonly ReadLine[]) => (ReadLine | RecordLine)[]
+
+const takeCsvRow = (row: CsvRow | undefined, columns: readonly string[], csv: CsvFormat): ReadLine | RecordLine => {
+  if (row === undefined) return { text: '' }
+  if (row.fault !== undefined) return row
+  try {
+    return recordOf(row.cells, columns, csv)
+  } catch (error) {
+    if (error instanceof LineFault) return { fault: error.message }
+    throw error
+  }
+}
+
+/** How the lines become what the importer takes; `take` without lines is called at the end. */
+const takerOf = (csv: CsvFormat | undefined): Take => {
+  if (csv === undefined) return (lines) => [...lines]
+  const reader = new CsvReader(csv.delimiter)
+  return (lines) => {
+    const rows = lines.length === 0 ? reader.end() : reader.take(lines)
+    return rows.map((row) => takeCsvRow(row, reader.columns ?? [], csv))
+  }
+}
+
+const takeAll = async (
+  importer: Importer,
+  file: File,
+  csv: CsvFormat | undefined,
+  onRead: (bytes: number) => void,
+): Promise<void> => {
+  const take = takerOf(csv)
+  const takeEach = async (lines: readonly ReadLine[]): Promise<void> => {
+    for (const line of take(lines)) {
+      if (importer.isStopped) return
+      await importer.take(line)
     }
   }
   try {
-    for await (const lines of readLines(chunks())) {
-      for (const line of lines) {
-        if (importer.isStopped) return
-        await importer.take(line)
-      }
+    for await (const lines of linesOf(file, onRead)) {
+      await takeEach(lines)
+      if (importer.isStopped) return
     }
+    await takeEach([])
   } finally {
-    reader.cancel().catch(() => {})
     // What was taken before a stop is sent; after a failure this throws it.
     await importer.finish()
   }

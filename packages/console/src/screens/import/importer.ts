@@ -58,9 +58,10 @@ export class Importer {
   }
 
   /** Throws only what ends the import. */
-  async take(line: ReadLine): Promise<void> {
+  async take(line: ReadLine | RecordLine): Promise<void> {
     this.lines++
     try {
+      if ('kind' in line) return await this.#put(line)
       if (line.fault !== undefined) throw new LineFault(line.fault)
       const parsed = parseLine(line.text)
       if (parsed?.kind === 'table') await this.#declare(parsed)

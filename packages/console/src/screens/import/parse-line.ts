@@ -24,6 +24,18 @@ export interface RecordLine extends Addressed {
 
 export type Line = RecordLine | (Addressed & { kind: 'table'; indices: string })
 
+/** The text of `data` is kept as it is. */
+export const putOperation = ({
+  hashKey,
+  rangeKey,
+  data,
+  ttlSeconds,
+}: Omit<RecordLine, 'kind' | 'operation'>): string => {
+  const range = rangeKey === '#' ? '' : `,"rangeKey":${JSON.stringify(rangeKey)}`
+  const ttl = ttlSeconds === undefined ? '' : `,"ttl":${ttlSeconds}`
+  return `{"op":"put","hashKey":${JSON.stringify(hashKey)}${range},"data":${data}${ttl}}`
+}
+
 /** Why a line is not imported. */
 export class LineFault extends Error {}
 
@@ -114,8 +126,6 @@ export const parseLine = (text: string): Line | undefined => {
   const data = dataOf(text, members)
   const ttlSeconds = integerOf(text, members, 'ttl')
   integerOf(text, members, 'updatedAt')
-  const range = rangeKey === '#' ? '' : `,"rangeKey":${JSON.stringify(rangeKey)}`
-  const ttl = ttlSeconds === undefined ? '' : `,"ttl":${ttlSeconds}`
-  const operation = `{"op":"put","hashKey":${JSON.stringify(hashKey)}${range},"data":${data}${ttl}}`
+  const operation = putOperation({ hashKey, rangeKey, data, ttlSeconds })
   return { kind: 'record', db, table, hashKey, rangeKey, data, ttlSeconds, operation }
 }

@@ -6,17 +6,25 @@ import { bodyBytesMax } from '../../../../server/src/core/limits.ts'
 const lineBytesMax = bodyBytesMax
 
 /** A line without its line feed, or what is wrong with it. */
-export type ReadLine = { text: string; fault?: undefined } | { fault: string }
+export type ReadLine =
+  | { text: string; fault?: undefined }
+  | {
+      fault: string
+      /** Of a line that is not valid UTF-8: right in its ASCII characters. */
+      lossyText?: string
+    }
 
 const tooLong: ReadLine = { fault: `the line is longer than ${lineBytesMax} bytes.` }
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+const lossy = new TextDecoder('latin1')
 
 const decodeLine = (bytes: Uint8Array): ReadLine => {
   if (bytes.length > lineBytesMax) return tooLong
   try {
     return { text: strict.decode(bytes) }
   } catch {
-    return { fault: 'the line is not valid UTF-8. Convert the file first.' }
+    return { fault: 'the line is not valid UTF-8. Convert the file first.', lossyText: lossy.decode(bytes) }
   }
 }
 
@@ -30,6 +38,9 @@ const joined = (parts: Uint8Array[]): Uint8Array => {
   }
   return whole
 }
+
+const isUtf16 = ([first, second]: Uint8Array): boolean =>
+  (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
 
 const hasMark = (bytes: Uint8Array): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 
@@ -66,7 +77,7 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenera
 }
 
 /** The bytes of a file, unpacked if it is compressed with gzip. `onRead` hears how many bytes of the file were read. */
-export const openFile = async (file: File, onRead: (bytes: number) => void): Promise<ReadableStream<Uint8Array>> => {
+const openFile = async (file: File, onRead: (bytes: number) => void): Promise<ReadableStream<Uint8Array>> => {
   const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer())
   const counted = file.stream().pipeThrough(
     new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
@@ -77,4 +88,24 @@ export const openFile = async (file: File, onRead: (bytes: number) => void): Pro
     }),
   )
   return first === 0x1f && second === 0x8b ? counted.pipeThrough(new DecompressionStream('gzip')) : counted
+}
+
+/** The lines of a file, piece by piece. The file is closed when the caller has enough. */
+export async function* linesOf(file: File, onRead: (bytes: number) => void): AsyncGenerator<ReadLine[]> {
+  const reader = (await openFile(file, onRead)).getReader()
+  let isFirst = true
+  const chunks = async function* () {
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) return
+      if (isFirst && isUtf16(value)) throw new Error('The file is UTF-16, not UTF-8. Convert it first.')
+      isFirst = false
+      yield value
+    }
+  }
+  try {
+    yield* readLines(chunks())
+  } finally {
+    reader.cancel().catch(() => {})
+  }
 }

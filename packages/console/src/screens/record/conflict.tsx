@@ -1,12 +1,17 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { RecordRow } from '../../api/types.ts'
+import { differingMembers } from '../../text/member-diff.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Time } from '../../ui/time.tsx'
+import { nameText } from '../table/rows.ts'
 import { type ShownRow, shownDiff } from './diff-view.ts'
 import type { Editing, Wanted } from './editing.ts'
 import { showTtl } from './ttl.ts'
 
 type Side = 'left' | 'right'
+
+/** So many are named. */
+const membersMax = 12
 
 const signOf = (row: ShownRow): { sign: string; words: string } => {
   if (row.same) return { sign: ' ', words: '' }
@@ -19,6 +24,7 @@ const Line = ({ row, side }: { row: ShownRow; side: Side }) => {
   const text = row[side]
   if (text === undefined) return <div class="diff-gap" />
   const { sign, words } = signOf(row)
+  const mark = side === 'left' ? row.leftMark : row.rightMark
   return (
     <div class={row.same ? '' : sign === '+' ? 'diff-only' : 'diff-changed'}>
       <span class="diff-number">{side === 'left' ? row.leftLine : row.rightLine}</span>
@@ -26,7 +32,15 @@ const Line = ({ row, side }: { row: ShownRow; side: Side }) => {
         {sign}
       </span>
       {words !== '' && <span class="offscreen">{words}</span>}
-      {text}
+      {mark === undefined ? (
+        text
+      ) : (
+        <>
+          {text.slice(0, mark[0])}
+          <mark>{text.slice(...mark)}</mark>
+          {text.slice(mark[1])}
+        </>
+      )}
     </div>
   )
 }
@@ -44,8 +58,9 @@ const Pane = ({ title, rows, side }: { title: string; rows: ShownRow[]; side: Si
 )
 
 const Texts = ({ editing, stored }: { editing: Editing; stored: RecordRow }) => {
-  const mine = editing.text.value
+  const mine = editing.shown.value
   const { rows, changes, hidden } = useMemo(() => shownDiff(mine, stored.data), [mine, stored])
+  const members = useMemo(() => differingMembers(mine, stored.data), [mine, stored])
   const ttl = editing.ttlSeconds
   return (
     <>
@@ -55,12 +70,24 @@ const Texts = ({ editing, stored }: { editing: Editing; stored: RecordRow }) => 
         </p>
       )}
       {changes === 0 ? (
-        <p>Both texts are the same.</p>
+        <p>Both texts are the same{mine === stored.data ? '' : ', but for white space'}.</p>
       ) : (
-        <div class="diff">
-          <Pane title="Yours" rows={rows} side="left" />
-          <Pane title="Stored" rows={rows} side="right" />
-        </div>
+        <>
+          <p>
+            {members.length === 0 ? 'The same members in another order.' : 'These members differ: '}
+            {members.slice(0, membersMax).map((path, i) => (
+              <span key={path}>
+                {i > 0 && ', '}
+                <code>{nameText(path)}</code>
+              </span>
+            ))}
+            {members.length > membersMax && ` and ${members.length - membersMax} more`}
+          </p>
+          <div class="diff">
+            <Pane title="Yours" rows={rows} side="left" />
+            <Pane title="Stored" rows={rows} side="right" />
+          </div>
+        </>
       )}
       {hidden > 0 && <p class="muted">{hidden.toLocaleString('en')} further lines are not shown here.</p>}
     </>
@@ -79,7 +106,7 @@ interface Props {
   onKeep: () => void
   onTake: () => void
   onSave: (version: number | undefined) => void
-  onDelete: (version: number) => void
+  onDelete: (stored: RecordRow) => void
 }
 
 /** Mine and the stored text. Nothing is lost by closing it. */
@@ -96,8 +123,8 @@ export const Conflict = ({ editing, wanted, stored, onKeep, onTake, onSave, onDe
           <p>Somebody deleted it, or it has expired, since you opened it. {undone}; nothing of it is lost.</p>
         ) : (
           <p>
-            The stored one is version <code>{stored.updatedAt}</code>, written{' '}
-            <Time ms={stored.updatedAt} isShort={false} />. {undone}; nothing is lost.
+            The stored one is version <code>{stored.updatedAt}</code>, written <Time ms={stored.updatedAt} />.{' '}
+            {`${undone}; nothing is lost.`}
           </p>
         )}
         {stored !== undefined && <Texts editing={editing} stored={stored} />}
@@ -109,11 +136,11 @@ export const Conflict = ({ editing, wanted, stored, onKeep, onTake, onSave, onDe
             {stored === undefined ? 'Discard mine' : isNew ? 'Open the stored one' : 'Take the stored one'}
           </button>
           {wanted === 'delete' && stored !== undefined ? (
-            <button type="button" class="danger" onClick={() => onDelete(stored.updatedAt)}>
+            <button type="button" class="danger apart" onClick={() => onDelete(stored)}>
               Delete the stored one
             </button>
           ) : (
-            <button type="button" class="danger" onClick={() => onSave(stored?.updatedAt)}>
+            <button type="button" class="danger apart" onClick={() => onSave(stored?.updatedAt)}>
               {stored === undefined ? 'Save mine as a new record' : 'Save mine over it'}
             </button>
           )}

@@ -3,7 +3,9 @@ import { serverNowMs } from '../../api/clock.ts'
 import { isUnknown } from '../../api/error.ts'
 import type { RecordRow } from '../../api/types.ts'
 import { hrefOf } from '../../router.ts'
-import { type Draft, draftOf, dropDraft, keepDraft } from '../../state/drafts.ts'
+import { type Draft, draftOf, dropDraft, keepDraft, newText } from '../../state/drafts.ts'
+import { formatJson } from '../../text/format.ts'
+import { hasSameTokens, type Kept, keepLayout } from '../../text/keep-layout.ts'
 import { normalKey, type RecordKey } from './record-key.ts'
 import { deleteRecord, isConflict, putRecord, readRecord } from './record-requests.ts'
 import { readTtl, showTtl } from './ttl.ts'
@@ -22,23 +24,27 @@ type Trouble =
   | { kind: 'conflict'; wanted: Wanted; stored: RecordRow | undefined }
 
 interface Base {
+  /** As stored. */
   text: string
+  /** The same, formatted. */
+  shown: string
   ttl: number | undefined
   /** undefined: there was no record. */
   version: number | undefined
 }
 
-export const newText = '{\n  \n}'
-
 const baseOf = (row: RecordRow | undefined): Base =>
   row === undefined
-    ? { text: newText, ttl: undefined, version: undefined }
-    : { text: row.data, ttl: row.ttl, version: row.updatedAt }
+    ? { text: newText, shown: newText, ttl: undefined, version: undefined }
+    : { text: row.data, shown: formatJson(row.data), ttl: row.ttl, version: row.updatedAt }
 
 export class Editing {
   readonly place: string
   readonly base
-  readonly text
+  /** The text in the field, formatted at first. */
+  readonly shown
+  /** The reader wants the white space stored as it is shown. */
+  readonly storesShown = signal(false)
   /** As typed. */
   readonly ttl
   /** For a new record, as typed; an empty range key is none. */
@@ -53,7 +59,7 @@ export class Editing {
   /** Counts the saves, to mark what has just changed. */
   readonly saves = signal(0)
   #stored: RecordRow | undefined
-  #sent: { text: string; ttl: number | undefined; typedTtl: string } | undefined
+  #sent: { text: string; shown: string; ttl: number | undefined; typedTtl: string } | undefined
 
   /** `key` is undefined for a new record. `stored` is undefined for one that is not there. */
   constructor(
@@ -67,7 +73,7 @@ export class Editing {
     const draft = draftOf(this.place)
     const isStale = draft !== undefined && draft.version !== stored?.updatedAt
     this.base = signal<Base>(isStale ? baseOfDraft(draft) : baseOf(stored))
-    this.text = signal(draft?.text ?? this.base.value.text)
+    this.shown = signal(draft?.text ?? this.base.value.shown)
     this.ttl = signal(draft?.ttl ?? showTtl(this.base.value.ttl))
     this.hashKey = signal(draft?.hashKey ?? '')
     this.rangeKey = signal(draft?.rangeKey ?? '')
@@ -75,12 +81,46 @@ export class Editing {
     this.isStale = signal(isStale)
   }
 
+  /** What is sent: the stored text with what the reader has changed in the formatted one. */
+  readonly #kept = computed((): Kept => {
+    const { text, version } = this.base.value
+    const shown = this.shown.value
+    return version === undefined || this.storesShown.value ? { text: shown, taken: 'all' } : keepLayout(text, shown)
+  })
+
+  get text(): string {
+    return this.#kept.value.text
+  }
+
+  /** What becomes of the white space, if that is not as it is shown. */
+  get layoutWords(): string {
+    const { text, shown, version } = this.base.value
+    if (version === undefined || (text === shown && this.text === this.shown.value)) return ''
+    if (!this.#isTextChanged.value) return 'Shown formatted'
+    const { taken } = this.#kept.value
+    if (taken === 'all') return 'Saving also stores the formatting'
+    return taken === 'part' ? 'Saving stores what you added as it is shown' : 'White space stays as stored'
+  }
+
+  /** Looking and laying out are no change. */
+  readonly #isTextChanged = computed((): boolean => {
+    const { text, shown } = this.base.value
+    if (this.storesShown.value) return this.shown.value !== text
+    return this.shown.value !== shown && !hasSameTokens(this.shown.value, shown)
+  })
+
   readonly isChanged = computed((): boolean => {
-    const { text, ttl } = this.base.value
-    if (this.isStale.value || this.text.value !== text || this.hashKey.value + this.rangeKey.value !== '') return true
+    if (this.isStale.value || this.#isTextChanged.value || this.hashKey.value + this.rangeKey.value !== '') return true
+    const { ttl } = this.base.value
     const typed = readTtl(this.ttl.value, serverNowMs())
     return typed.fault !== undefined || typed.seconds !== ttl
   })
+
+  /** The stored record in the version that the reader began from. */
+  get seen(): RecordRow | undefined {
+    const { text: data, ttl, version: updatedAt } = this.base.value
+    return this.#stored && updatedAt !== undefined ? { ...this.#stored, data, ttl, updatedAt } : undefined
+  }
 
   get ttlSeconds(): number | undefined {
     const ttl = readTtl(this.ttl.value, serverNowMs())
@@ -92,8 +132,8 @@ export class Editing {
   }
 
   /** Each change is kept as a draft. */
-  change(changes: { text?: string; ttl?: string; hashKey?: string; rangeKey?: string }): void {
-    for (const [name, value] of Object.entries(changes)) this[name as 'text' | 'ttl'].value = value
+  change(changes: { shown?: string; ttl?: string; hashKey?: string; rangeKey?: string }): void {
+    for (const [name, value] of Object.entries(changes)) this[name as 'shown' | 'ttl'].value = value
     this.#keep()
   }
 
@@ -103,7 +143,7 @@ export class Editing {
       return
     }
     const { text: base, version } = this.base.value
-    const [text, ttl, hashKey, rangeKey] = [this.text, this.ttl, this.hashKey, this.rangeKey].map(({ value }) => value)
+    const [text, ttl, hashKey, rangeKey] = [this.shown, this.ttl, this.hashKey, this.rangeKey].map(({ value }) => value)
     keepDraft(this.place, { text: text!, base, version, hashKey, rangeKey, ttl })
   }
 
@@ -111,7 +151,8 @@ export class Editing {
   take(stored: RecordRow | undefined = this.#stored): void {
     this.#stored = stored
     this.base.value = baseOf(stored)
-    this.text.value = this.base.value.text
+    this.shown.value = this.base.value.shown
+    this.storesShown.value = false
     this.ttl.value = showTtl(this.base.value.ttl)
     this.hashKey.value = ''
     this.rangeKey.value = ''
@@ -131,31 +172,32 @@ export class Editing {
    */
   save(version: number | undefined): Promise<RecordRow | undefined> {
     return this.#run('save', async () => {
-      this.#sent = { text: this.text.value, ttl: this.ttlSeconds, typedTtl: this.ttl.value }
+      this.#sent = { text: this.text, shown: this.shown.value, ttl: this.ttlSeconds, typedTtl: this.ttl.value }
       const row = await putRecord(this.db, this.table, this.keyToSave, this.#sent.text, this.#sent.ttl, version)
       this.#saved(row)
       return row
     })
   }
 
-  /** Whether it is gone. */
-  async delete(version: number): Promise<boolean> {
-    const isGone = await this.#run('delete', async () => {
-      await deleteRecord(this.db, this.table, this.keyToSave, version)
-      return true
+  /** What was stored, if it is gone now. */
+  async delete(stored: RecordRow): Promise<RecordRow | undefined> {
+    const deleted = await this.#run('delete', async () => {
+      await deleteRecord(this.db, this.table, this.keyToSave, stored.updatedAt)
+      return stored
     })
-    if (isGone) this.#gone()
-    return isGone === true
+    if (deleted !== undefined) this.#gone()
+    return deleted
   }
 
   /** After a request whose outcome is unknown. Returns what `save` or `delete` would have. */
-  readAgain(wanted: Wanted): Promise<RecordRow | 'deleted' | undefined> {
+  readAgain(wanted: Wanted): Promise<RecordRow | { deleted: RecordRow | undefined } | undefined> {
     return this.#run(wanted, async () => {
       const stored = await readRecord(this.db, this.table, this.keyToSave)
       if (stored?.updatedAt === this.base.value.version) this.trouble.value = { kind: 'unchanged', wanted }
       else if (wanted === 'delete' && stored === undefined) {
+        const deleted = this.seen
         this.#gone()
-        return 'deleted'
+        return { deleted }
       } else if (wanted === 'save' && stored?.data === this.#sent?.text.trim() && stored?.ttl === this.#sent?.ttl) {
         this.#saved(stored!)
         return stored
@@ -169,12 +211,13 @@ export class Editing {
 
   /** What was typed while the request ran stays, as a change to the new version. */
   #saved(row: RecordRow): void {
-    const isSame = this.text.value === this.#sent?.text
+    const isSame = this.shown.value === this.#sent?.shown
     // By what was typed: "in 30 days" means another second now.
     const hasSameTtl = this.ttl.value === this.#sent?.typedTtl
     this.#stored = row
     this.base.value = baseOf(row)
-    if (isSame) this.text.value = row.data
+    // Nothing moves in the field, though the stored text may be laid out in another way.
+    if (isSame) this.storesShown.value = false
     if (hasSameTtl) this.ttl.value = showTtl(row.ttl)
     this.hashKey.value = ''
     this.rangeKey.value = ''
@@ -208,4 +251,9 @@ export class Editing {
   }
 }
 
-const baseOfDraft = ({ base, version }: Draft): Base => ({ text: base ?? newText, ttl: undefined, version })
+const baseOfDraft = ({ base = newText, version }: Draft): Base => ({
+  text: base,
+  shown: version === undefined ? base : formatJson(base),
+  ttl: undefined,
+  version,
+})

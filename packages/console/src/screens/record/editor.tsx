@@ -3,7 +3,6 @@ import type { RefObject } from 'preact'
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { lineStarts, placeOf } from '../../text/place.ts'
 import { tokensOf } from '../../text/tokens.ts'
-import { editedText, shownOffset, shownText } from './exact-text.ts'
 
 // A plain text field, and over it the same lines in colour. Only the lines in view are drawn, so the length of the text
 // hardly counts.
@@ -45,7 +44,6 @@ export interface EditorControl {
 }
 
 interface Props {
-  /** The exact text. */
   text: ReadonlySignal<string>
   isReadOnly: boolean
   describedBy: string
@@ -62,11 +60,10 @@ export const Editor = ({ text, isReadOnly, describedBy, isFaulty, onInput, onCar
   const gutter = useRef<HTMLDivElement>(null)
   /** What the field has, so that its long value is not read again for each comparison. */
   const inField = useRef('')
-  const shown = useComputed(() => shownText(text.value))
-  const starts = useComputed(() => lineStarts(shown.value))
+  const starts = useComputed(() => lineStarts(text.value))
   const isPlain = useComputed(() => {
     const all = starts.value
-    const end = shown.value.length + 1
+    const end = text.value.length + 1
     return all.some((start, i) => (all[i + 1] ?? end) - start > colouredLineMax)
   })
   const view = useSignal({ first: 0, count: 60 })
@@ -84,14 +81,14 @@ export const Editor = ({ text, isReadOnly, describedBy, isFaulty, onInput, onCar
   }
 
   useLayoutEffect(() => {
-    if (inField.current === shown.value) return
+    if (inField.current === text.value) return
     const field = area.current!
     const at = field.selectionStart
-    field.value = shown.value
-    inField.current = shown.value
+    field.value = text.value
+    inField.current = text.value
     field.setSelectionRange(at, at)
     scroll()
-  }, [shown.value])
+  }, [text.value])
   useLayoutEffect(scroll, [view.value, isPlain.value])
   useEffect(() => {
     const watcher = new ResizeObserver(scroll)
@@ -112,14 +109,13 @@ export const Editor = ({ text, isReadOnly, describedBy, isFaulty, onInput, onCar
 
   const take = () => {
     inField.current = area.current!.value
-    onInput(editedText(text.peek(), inField.current))
+    onInput(inField.current)
     scroll()
   }
 
   control.current = {
-    goTo: (offset) => {
+    goTo: (at) => {
       const field = area.current!
-      const at = shownOffset(text.peek(), offset)
       field.focus()
       field.setSelectionRange(at, at)
       field.scrollTop = (placeOf(inField.current, at).line - 1) * lineHeightPx - field.clientHeight / 3
@@ -181,7 +177,7 @@ export const Editor = ({ text, isReadOnly, describedBy, isFaulty, onInput, onCar
           <div class="editor-layer" aria-hidden="true">
             <div ref={layer}>
               {lines.map((line) => (
-                <ColouredLine key={line} text={shown.value.slice(all[line], all[line + 1] ?? undefined)} />
+                <ColouredLine key={line} text={text.value.slice(all[line], all[line + 1] ?? undefined)} />
               ))}
             </div>
           </div>

@@ -36,7 +36,7 @@ export const Facts = ({ editing }: { editing: Editing }) => {
           </dd>
           <dt>written</dt>
           <dd key={`written ${saves}`} class={saves > 0 ? 'changed' : ''}>
-            <Time ms={version} isShort={false} />, {showInstant(version).utc}
+            <Time ms={version} />, {showInstant(version).utc}
           </dd>
         </>
       )}

@@ -1,5 +1,5 @@
 import type { RecordRow } from '../../api/types.ts'
-import { hrefOf, navigate } from '../../router.ts'
+import { hrefOf } from '../../router.ts'
 import { ExistingRecord } from './record.tsx'
 import { normalKey, type RecordKey, showKey, showRecordKey } from './record-key.ts'
 
@@ -9,14 +9,14 @@ interface Props {
   record: { hashKey: string; rangeKey?: string }
   /** With the record as it is stored now. It has another key than `record` after "Save as another key". */
   onSaved: (row: RecordRow) => void
-  onDeleted: () => void
+  onDeleted: (deleted?: RecordRow) => void
+  onOpen: (key: RecordKey) => void
   onClose: () => void
 }
 
 /** A record beside the grid. Esc closes it. */
-export const RecordPanel = ({ db, table, record, onSaved, onDeleted, onClose }: Props) => {
+export const RecordPanel = ({ db, table, record, onSaved, onDeleted, onOpen, onClose }: Props) => {
   const key = normalKey(record)
-  const open = ({ hashKey, rangeKey }: RecordKey) => navigate({ screen: 'record', db, table, hashKey, rangeKey })
   return (
     <aside
       class="record-panel"
@@ -38,7 +38,7 @@ export const RecordPanel = ({ db, table, record, onSaved, onDeleted, onClose }: 
         recordKey={key}
         onSaved={onSaved}
         onDeleted={onDeleted}
-        onOpen={open}
+        onOpen={onOpen}
       />
     </aside>
   )

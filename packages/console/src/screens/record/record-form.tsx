@@ -7,16 +7,16 @@ import { pathOf, read } from '../../api/request.ts'
 import type { Indices, RecordRow, TableMetadata } from '../../api/types.ts'
 import { guardLeaving } from '../../router.ts'
 import { contents } from '../../state/catalogue.ts'
-import { dropDraft } from '../../state/drafts.ts'
+import { dropDraft, newText } from '../../state/drafts.ts'
 import { canWrite } from '../../state/session.ts'
 import { formatJson } from '../../text/format.ts'
 import { into, set } from '../../ui/action.tsx'
-import { alarm, announce } from '../../ui/announce.tsx'
+import { alarm, announce } from '../../ui/announce.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Confirm } from '../../ui/form.tsx'
 import { toast } from '../../ui/toasts.tsx'
 import { Conflict } from './conflict.tsx'
-import { Editing, newText, type Wanted } from './editing.ts'
+import { Editing, type Wanted } from './editing.ts'
 import { Editor, type EditorControl } from './editor.tsx'
 import { Facts, NewFacts } from './facts.tsx'
 import { Notices } from './notices.tsx'
@@ -82,7 +82,8 @@ interface Props {
   /** undefined: there is none (any more). */
   stored?: RecordRow
   onSaved: (row: RecordRow) => void
-  onDeleted: () => void
+  /** With the record as it was stored, if it was deleted here. */
+  onDeleted: (deleted?: RecordRow) => void
   /** A record with another key than this one was saved, or is to be shown. */
   onOpen: (key: RecordKey) => void
 }
@@ -93,7 +94,7 @@ const isApple = /Mac|iPhone|iPad/.test(navigator.platform)
 export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, onOpen }: Props) => {
   const editing = useMemo(() => new Editing(db, table, recordKey, stored), [])
   const indices = useIndices(db, table)
-  const checked = useChecked(editing.text, indices)
+  const checked = useChecked(editing, indices)
   const control = useRef<EditorControl>(null)
   const caret = useSignal({ line: 1, column: 1 })
   const asking = useSignal<'delete' | 'saveAs' | undefined>(undefined)
@@ -105,7 +106,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
   const goTo = (offset: number) => control.current!.goTo(offset)
   /** Whether the text can be sent. Otherwise it says why not. */
   const isReady = (): boolean => {
-    const { fault } = checkText(editing.text.value, indices.value)
+    const { fault } = checkText(editing, indices.value)
     const ttlFault = readTtl(editing.ttl.value, serverNowMs()).fault
     const { hashKey, rangeKey } = editing.keyToSave
     const wrongKey = keyFault(hashKey, 'The hash key') ?? keyFault(rangeKey ?? '#', 'The range key')
@@ -130,24 +131,21 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
     if (editing.isChanged.value) return save(editing.base.value.version)
     announce('Nothing has changed')
   }
-  const gone = () => {
-    toast(`Deleted ${showRecordKey(editing.keyToSave).slice(0, 80)}`)
-    onDeleted()
-  }
-  const remove = async (version: number) => {
-    if (await editing.delete(version)) gone()
+  const remove = async (row: RecordRow) => {
+    const deleted = await editing.delete(row)
+    if (deleted !== undefined) onDeleted(deleted)
   }
   const readAgain = async (wanted: Wanted) => {
     const found = await editing.readAgain(wanted)
-    if (found === 'deleted') gone()
-    else done(found)
+    if (found === undefined || 'data' in found) done(found)
+    else onDeleted(found.deleted)
   }
   const takeStored = (row: RecordRow | undefined) => {
     if (isNew && row !== undefined) return onOpen(row)
-    const [text, ttl] = [editing.text.value, editing.ttl.value]
+    const [shown, ttl] = [editing.shown.value, editing.ttl.value]
     editing.take(row)
     if (row === undefined) return onDeleted()
-    toast('Took the stored one', () => editing.change({ text, ttl }))
+    toast('Took the stored one', () => editing.change({ shown, ttl }))
   }
   /** Without a stored text there is nothing left to show. */
   const discard = () => {
@@ -155,10 +153,10 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
     if (!isNew && editing.base.value.version === undefined) onDeleted()
   }
   const format = () => {
-    const { fault } = checkText(editing.text.value, undefined)
+    const { fault } = checkText(editing, undefined)
     if (fault !== undefined) return goTo(fault.offset)
-    const formatted = formatJson(editing.text.value)
-    if (formatted === editing.text.value) announce('Nothing to format')
+    const formatted = formatJson(editing.shown.value)
+    if (formatted === editing.shown.value) announce('Nothing to format')
     else control.current!.replace(formatted)
   }
 
@@ -176,7 +174,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
   }, [])
 
   const startFields = useComputed(() =>
-    isNew && editing.text.value === newText ? indexFields(indices.value ?? {}) : [],
+    isNew && editing.shown.value === newText ? indexFields(indices.value ?? {}) : [],
   )
   const trouble = editing.trouble.value
   const { version } = editing.base.value
@@ -185,7 +183,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
       ? curlOf({
           method: 'PUT',
           path: pathOf('v1', db, table),
-          body: putBody(editing.keyToSave, editing.text.value, editing.ttlSeconds),
+          body: putBody(editing.keyToSave, editing.text, editing.ttlSeconds),
           headers: conditionOf(version),
         })
       : curlOf({ method: 'GET', path: recordPath(db, table, editing.keyToSave) })
@@ -211,11 +209,11 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
         )}
       </div>
       <Editor
-        text={editing.text}
+        text={editing.shown}
         isReadOnly={!mayWrite}
         describedBy={statusId}
         isFaulty={checked.value.fault !== undefined}
-        onInput={(text) => editing.change({ text })}
+        onInput={(shown) => editing.change({ shown })}
         onCaret={into(caret)}
         control={control}
       />
@@ -240,7 +238,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
             </button>
           </>
         )}
-        <CopyButton text={() => editing.text.value} what="the whole text" />
+        <CopyButton text={() => editing.text} what="the whole text" />
         <MoreMenu>
           {mayWrite && !isNew && (
             <button
@@ -255,22 +253,36 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
           )}
           {!isNew && <CopyButton class="quiet" label="Copy the hash key" text={() => editing.keyToSave.hashKey} />}
           <CopyButton class="quiet" label="Copy as curl" text={curl} />
+          {mayWrite && editing.seen !== undefined && (
+            <>
+              <button
+                type="button"
+                class="quiet"
+                onClick={() => {
+                  editing.storesShown.value = !editing.storesShown.value
+                }}
+              >
+                {editing.storesShown.value ? 'Keep the stored white space' : 'Store the formatting'}
+              </button>
+              <button type="button" class="quiet danger" onClick={set(asking, 'delete')}>
+                Delete
+              </button>
+            </>
+          )}
         </MoreMenu>
-        {mayWrite && version !== undefined && (
-          <button type="button" class="danger apart" onClick={set(asking, 'delete')}>
-            Delete
-          </button>
-        )}
       </div>
-      {asking.value === 'delete' && version !== undefined && (
+      {asking.value === 'delete' && editing.seen !== undefined && (
         <Confirm
           title="Delete this record?"
           action="Delete"
-          run={() => remove(version)}
+          run={() => remove(editing.seen!)}
           onClose={set(asking, undefined)}
         >
           <p class="mono">{showRecordKey(editing.keyToSave)}</p>
-          <p>It cannot be restored. It is deleted only if it is still version {version}.</p>
+          <p>
+            It is deleted only if it is still version {editing.seen.updatedAt}. The table offers to undo it as long as
+            this page is open.
+          </p>
         </Confirm>
       )}
       {asking.value === 'saveAs' && (

@@ -1,20 +1,25 @@
 import type { RecordRow } from '../../api/types.ts'
 import { hrefOf, navigate, type Route } from '../../router.ts'
-import { draftOf, keepDraft } from '../../state/drafts.ts'
+import { draftOf, keepDraft, newText } from '../../state/drafts.ts'
 import { canWrite } from '../../state/session.ts'
-import { Shown, useLoad } from '../../ui/load.tsx'
+import { later } from '../../ui/later.tsx'
+import { LatePlaceholder, Shown, useLoad } from '../../ui/load.tsx'
 import { Empty, Screen } from '../../ui/screen.tsx'
-import { newText } from './editing.ts'
-import { RecordForm } from './record-form.tsx'
+import { loadLater } from '../load-later.ts'
 import { normalKey, type RecordKey, showKey } from './record-key.ts'
 import { readRecord } from './record-requests.ts'
+
+const RecordForm = later(
+  async () => (await loadLater()).RecordForm,
+  (failure) => failure ?? <LatePlaceholder />,
+)
 
 interface ExistingProps {
   db: string
   table: string
   recordKey: RecordKey
   onSaved: (row: RecordRow) => void
-  onDeleted: () => void
+  onDeleted: (deleted?: RecordRow) => void
   onOpen: (key: RecordKey) => void
 }
 
@@ -60,18 +65,25 @@ interface Props {
   db: string
   table: string
   /** undefined: a new record. */
-  record?: { hashKey: string; rangeKey?: string }
+  record?: RecordKey
+  /** That of the table, for the way back. */
+  query?: string
+  onDeleted?: (deleted?: RecordRow) => void
 }
 
 /** A record as a page, where there is no room beside the grid. */
-export const RecordScreen = ({ db, table, record }: Props) => {
-  const toTable: Route = { screen: 'table', db, table }
+export const RecordScreen = ({ db, table, record, query, onDeleted }: Props) => {
+  const toTable: Route = { screen: 'table', db, table, query }
   const path = [
     { label: db, to: { screen: 'database', db } as Route },
     { label: table, to: toTable },
   ]
-  const place = { db, table, onSaved: () => {}, onDeleted: () => navigate(toTable) }
-  const open = ({ hashKey, rangeKey }: RecordKey) => navigate({ screen: 'record', db, table, hashKey, rangeKey })
+  const afterDelete = (deleted?: RecordRow) => {
+    onDeleted?.(deleted)
+    navigate(toTable)
+  }
+  const place = { db, table, onSaved: () => {}, onDeleted: afterDelete }
+  const open = ({ hashKey, rangeKey }: RecordKey) => navigate({ screen: 'record', db, table, hashKey, rangeKey, query })
   if (record === undefined) {
     return (
       <Screen path={path} title="New record">

@@ -30,7 +30,7 @@ export const SaveAs = ({ editing, onSaved, onClose }: Props) => {
       if (fault !== undefined) throw new Error(fault)
     }
     const { db, table, text, ttlSeconds } = editing
-    onSaved(await putRecord(db, table, key, text.value, ttlSeconds, undefined))
+    onSaved(await putRecord(db, table, key, text, ttlSeconds, undefined))
   }
   return (
     <Confirm title="Save as another key" action="Save" isDangerous={false} run={save} onClose={onClose}>

@@ -1,8 +1,9 @@
-import { type ReadonlySignal, useComputed, useSignal, useSignalEffect } from '@preact/signals'
+import { type ReadonlySignal, untracked, useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { dataBytesMax } from '../../../../server/src/core/limits.ts'
 import type { Indices } from '../../api/types.ts'
 import { checkRecord, recordBytes, type TextFault } from '../../text/check.ts'
+import type { Editing } from './editing.ts'
 import { placementOf, placementWords } from './placement.ts'
 
 /** Longer texts are checked when the typing pauses. */
@@ -13,37 +14,47 @@ interface Checked {
   fault?: TextFault
   /** `in i1 and i2` */
   placement: string
+  /** What becomes of the white space. */
+  layout: string
   bytes: number
 }
 
-export const checkText = (text: string, indices: Indices | undefined): Checked => {
-  const bytes = recordBytes(text)
-  const checked = checkRecord(text)
-  if (!checked.ok) return { fault: checked, placement: '', bytes }
-  if (indices === undefined) return { placement: '', bytes }
-  const { fault, ...found } = placementOf(text, indices)
-  if (fault !== undefined) return { fault, placement: '', bytes }
-  return { placement: placementWords('slots' in found ? found.slots : [], indices), bytes }
+export const checkText = (editing: Editing, indices: Indices | undefined): Checked => {
+  const shown = editing.shown.peek()
+  const checked = checkRecord(shown, dataBytesMax, () => editing.text)
+  const bytes = recordBytes(editing.text)
+  const known = { placement: '', layout: '', bytes }
+  if (!checked.ok) return { ...known, fault: checked }
+  if (indices === undefined) return known
+  const { fault, ...found } = placementOf(shown, indices)
+  if (fault !== undefined) return { ...known, fault }
+  const placement = placementWords('slots' in found ? found.slots : [], indices)
+  return { placement, layout: editing.layoutWords, bytes }
 }
 
 /** What is known of the text: at once if it is short, otherwise soon after the last change. */
-export const useChecked = (
-  text: ReadonlySignal<string>,
-  indices: ReadonlySignal<Indices | undefined>,
-): ReadonlySignal<Checked> => {
-  const settled = useSignal(text.peek())
+export const useChecked = (editing: Editing, indices: ReadonlySignal<Indices | undefined>): ReadonlySignal<Checked> => {
+  /** Counts the pauses. */
+  const settled = useSignal(0)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useSignalEffect(() => {
-    const current = text.value
+    const { length } = editing.shown.value
+    // They change what is saved.
+    editing.storesShown.value
+    editing.base.value
     clearTimeout(timer.current)
     const settle = () => {
-      settled.value = current
+      settled.value = settled.peek() + 1
     }
-    if (current.length <= checkedAtOnceMax) settle()
+    if (length <= checkedAtOnceMax) settle()
     else timer.current = setTimeout(settle, pauseMs)
     return () => clearTimeout(timer.current)
   })
-  return useComputed(() => checkText(settled.value, indices.value))
+  return useComputed(() => {
+    settled.value
+    const known = indices.value
+    return untracked(() => checkText(editing, known))
+  })
 }
 
 interface Props {
@@ -53,7 +64,7 @@ interface Props {
   onGoTo: (offset: number) => void
 }
 
-export const StatusLine = ({ id, checked: { fault, placement, bytes }, caret, onGoTo }: Props) => (
+export const StatusLine = ({ id, checked: { fault, placement, layout, bytes }, caret, onGoTo }: Props) => (
   <div class="status-line">
     <div id={id}>
       {fault === undefined ? (
@@ -68,6 +79,7 @@ export const StatusLine = ({ id, checked: { fault, placement, bytes }, caret, on
       )}
     </div>
     <div class="status-facts">
+      {layout !== '' && `${layout} · `}
       {bytes.toLocaleString('en')} of {dataBytesMax.toLocaleString('en')} bytes · line {caret.line}, column{' '}
       {caret.column}
     </div>

@@ -5,12 +5,18 @@ import { cellAt, type GridRow, nameText } from './rows.ts'
 
 // Which fields the grid shows, in which order and how wide.
 
-export interface Column {
+interface Needs {
+  /** So wide is the head. */
+  headPx: number
+  /** So wide is the longest of the measured texts. */
+  contentPx: number
+}
+
+export interface Column extends Needs {
   name: string
   /** The indices that the field is in, shown in the head. */
   slots: string[]
   isNumber: boolean
-  widthPx: number
 }
 
 const otherFieldsShown = 6
@@ -38,16 +44,18 @@ export const defaultFields = (fields: readonly string[], indices: Indices): stri
 const slotsWith = (name: string, indices: Indices): string[] =>
   slotsOf(indices).filter((slot) => indices[slot]!.hashField === name || indices[slot]!.rangeField === name)
 
+const pixels = (characters: number): number => Math.round(characters * characterPx) + paddingPx
+
 /** From the lengths of texts, so that the browser need not lay out every cell and nothing jumps when rows are added. */
-export const widthOf = (lengths: Iterable<number>, min: number, max: number): number => {
-  let longest = min
-  for (const length of lengths) longest = Math.max(longest, length)
-  return Math.round(Math.min(longest, max) * characterPx) + paddingPx
-}
+export const needsOf = (head: string, lengths: readonly number[]): Needs => ({
+  // With room for the arrow of a sorted column.
+  headPx: pixels(head.length + 2),
+  contentPx: pixels(lengths.reduce((longest, length) => Math.max(longest, length), 0)),
+})
 
 export const columnOf = (name: string, rows: readonly GridRow[], indices: Indices): Column => {
   const slots = slotsWith(name, indices)
-  const lengths = [nameText(name).length + slots.length * 3]
+  const lengths: number[] = []
   let numbers = 0
   let others = 0
   for (const row of rows.slice(0, measuredRows)) {
@@ -57,5 +65,31 @@ export const columnOf = (name: string, rows: readonly GridRow[], indices: Indice
     if (cell.kind === 'number') numbers++
     else if (cell.kind !== 'null') others++
   }
-  return { name, slots, isNumber: numbers > others, widthPx: widthOf(lengths, 5, 34) }
+  return { name, slots, isNumber: numbers > others, ...needsOf([nameText(name), ...slots].join(' '), lengths) }
+}
+
+/** Every column gets so much, if its content needs it. */
+const sharePx = pixels(34)
+
+/**
+ * The widths of columns in a room: never narrower than the head, at first at most `sharePx` for the content. What is left of the
+ * room goes in equal shares to the columns whose content is wider. A width that the reader has chosen is as chosen.
+ */
+export const fitWidths = (columns: readonly (Needs & { chosenPx?: number })[], roomPx: number): number[] => {
+  const widths = columns.map(
+    ({ headPx, contentPx, chosenPx }) => chosenPx ?? Math.max(headPx, Math.min(contentPx, sharePx)),
+  )
+  const lacking = (i: number): number => (columns[i]!.chosenPx === undefined ? columns[i]!.contentPx - widths[i]! : 0)
+  let freePx = roomPx - widths.reduce((sum, width) => sum + width, 0)
+  let narrow = widths.map((_, i) => i).filter((i) => lacking(i) > 0)
+  while (freePx >= narrow.length && narrow.length > 0) {
+    const share = Math.floor(freePx / narrow.length)
+    for (const i of narrow) {
+      const added = Math.min(share, lacking(i))
+      widths[i]! += added
+      freePx -= added
+    }
+    narrow = narrow.filter((i) => lacking(i) > 0)
+  }
+  return widths
 }

@@ -7,12 +7,16 @@ import { cellAt, type GridRow, keyText, nameText } from './rows.ts'
 
 const cutTitle = 'Cut after 200 characters. Open the record to see all of it.'
 
-const FieldCell = ({ row, name }: { row: GridRow; name: string }) => {
+const FieldCell = ({ row, name, label }: { row: GridRow; name: string; label?: string }) => {
   const cell = cellAt(row, name)
   if (cell === undefined) return <td />
   const { kind, text, isCut } = cell
   return (
-    <td class={kind === 'number' ? 'json-number num' : `json-${kind}`} title={isCut ? cutTitle : undefined}>
+    <td
+      data-label={label}
+      class={kind === 'number' ? 'json-number num' : `json-${kind}`}
+      title={isCut ? cutTitle : undefined}
+    >
       {/* The sign is text, so that it is copied too. */}
       {isCut ? `${text}…` : text}
     </td>
@@ -20,7 +24,7 @@ const FieldCell = ({ row, name }: { row: GridRow; name: string }) => {
 }
 
 const Expiry = ({ ttl }: { ttl: number }) => (
-  <small title={`Expires ${showInstant(ttl * 1000).utc}`}> · expires {ageOf(ttl * 1000, serverNowMs(), true)}</small>
+  <small title={`Expires ${showInstant(ttl * 1000).utc}`}> · expires {ageOf(ttl * 1000, serverNowMs())}</small>
 )
 
 interface Props {
@@ -31,6 +35,8 @@ interface Props {
   isSelected: boolean
   isOpen: boolean
   isChanged: boolean
+  /** Each value says its column: there is no room for a table. */
+  isList: boolean
 }
 
 /** Drawn again only if something of its own has changed: a page has up to 1,000 rows. Events are heard by the grid. */
@@ -39,7 +45,7 @@ export class Row extends Component<Props> {
     return (Object.keys(next) as (keyof Props)[]).some((name) => next[name] !== this.props[name])
   }
 
-  override render({ row, href, columns, hasRangeKeys, isSelected, isOpen, isChanged }: Props) {
+  override render({ row, href, columns, hasRangeKeys, isSelected, isOpen, isChanged, isList }: Props) {
     const { record } = row
     return (
       <tr
@@ -55,11 +61,15 @@ export class Row extends Component<Props> {
             {nameText(record.hashKey)}
           </a>
         </th>
-        {hasRangeKeys && <td>{record.rangeKey === undefined ? '' : nameText(record.rangeKey)}</td>}
+        {hasRangeKeys && (
+          <td data-label={isList ? 'rangeKey' : undefined}>
+            {record.rangeKey === undefined ? '' : nameText(record.rangeKey)}
+          </td>
+        )}
         {columns.map(({ name }) => (
-          <FieldCell key={name} row={row} name={name} />
+          <FieldCell key={name} row={row} name={name} label={isList ? nameText(name) : undefined} />
         ))}
-        <td class="grid-age">
+        <td class="grid-age" data-label={isList ? 'updatedAt' : undefined}>
           <Time ms={record.updatedAt} />
           {record.ttl !== undefined && <Expiry ttl={record.ttl} />}
         </td>

@@ -1,14 +1,17 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { batchOperationsMax, findKeysMax, pageRowsMax } from '../../../../server/src/core/limits.ts'
 import { ApiError, isUnknown, messageOf } from '../../api/error.ts'
 import { read, send } from '../../api/request.ts'
 import type { RecordRow } from '../../api/types.ts'
-import { announce } from '../../ui/announce.tsx'
+import { session } from '../../state/session.ts'
+import { announce } from '../../ui/announce.ts'
 import { keepFocus } from '../../ui/dialog.tsx'
 import { saveAs } from '../../ui/download.ts'
 import { toast } from '../../ui/toasts.tsx'
+import { putRecord } from '../record/record-requests.ts'
 import { countAll, exportAll, totalWords } from './all-pages.ts'
 import { type DeleteResult, deleteRows } from './batch-delete.ts'
+import { restoreRows } from './restore-rows.ts'
 import { type GridRow, idOf, keyText } from './rows.ts'
 import type { Asked, TableQuery } from './table-query.ts'
 
@@ -16,9 +19,14 @@ import type { Asked, TableQuery } from './table-query.ts'
 
 interface Notice {
   text: string
+  /** It is about the last deletion. */
+  hasUndo?: boolean
   /** Records that were left alone, with the reason. */
   left?: string[]
 }
+
+/** What was deleted here, by table, the newest last: for as long as the page is open it can be put back. */
+const deletions = signal<ReadonlyMap<string, readonly RecordRow[][]>>(new Map())
 
 /** So many of them are listed; the number of all is said. */
 export const leftListedMax = 100
@@ -35,7 +43,54 @@ export class Jobs {
   #running: AbortController | undefined
   #isLeft = false
 
-  constructor(readonly query: TableQuery) {}
+  readonly #name: string
+  readonly hasDeleted = computed(() => this.#deletions.length > 0)
+
+  constructor(readonly query: TableQuery) {
+    this.#name = `${session.value?.self.organization} ${query.path}`
+  }
+
+  get #deletions(): readonly RecordRow[][] {
+    return deletions.value.get(this.#name) ?? []
+  }
+
+  #keep(kept: readonly RecordRow[][]): void {
+    deletions.value = new Map(deletions.value).set(this.#name, kept)
+  }
+
+  /** Records that were deleted can be put back. */
+  #deleted(rows: RecordRow[]): void {
+    if (rows.length > 0) this.#keep([...this.#deletions, rows])
+  }
+
+  /** One record was deleted, elsewhere on the page. */
+  hasLost(row: RecordRow): void {
+    this.#deleted([row])
+    this.error.value = undefined
+    this.notice.value = { text: `${keyText(row)} is deleted.`, hasUndo: true }
+    announce(this.notice.value.text)
+  }
+
+  /** Puts the records of the last deletion back. */
+  undo(): Promise<void> {
+    const { db, table } = this.query
+    const rows = this.#deletions.at(-1) ?? []
+    return this.#run('Restoring', async (signal) => {
+      this.#keep(this.#deletions.slice(0, -1))
+      const { restored, left, again } = await restoreRows(rows, {
+        put: ({ hashKey, rangeKey, data, ttl }) => putRecord(db, table, { hashKey, rangeKey }, data, ttl, undefined),
+        onProgress: (done) => {
+          this.progress.value = `Restoring: ${done.toLocaleString('en')} of ${rows.length.toLocaleString('en')}`
+        },
+        signal,
+      })
+      this.#deleted(again)
+      if (restored.length > 0) await this.query.again()
+      const failed = rows.length - restored.length
+      const text = `${records(restored.length)} restored.${failed > 0 ? ` ${records(failed)} ${were(failed)} not.` : ''}`
+      return { text, left, hasUndo: again.length > 0 }
+    })
+  }
 
   stop(): void {
     this.#running?.abort()
@@ -130,6 +185,7 @@ export class Jobs {
         })
       } finally {
         this.query.remove(new Set(result.deleted.map(idOf)))
+        this.#deleted(result.deleted)
       }
       isSent = true
       const { changed, gone } = await this.#lookAgain(result.changed)
@@ -141,13 +197,13 @@ export class Jobs {
         gone.length > 0 && `${records(gone.length)} ${were(gone.length)} already deleted.`,
         signal.aborted && `Stopped: ${records(notTried)} ${were(notTried)} not tried.`,
       ]
-      return { text: parts.filter((part) => part !== false).join(' '), left }
+      return { text: parts.filter((part) => part !== false).join(' '), left, hasUndo: result.deleted.length > 0 }
     }
     return this.#run('Deleting', work, (error) => {
       const next =
         !isSent && isUnknown(error) ? ` The next ones, ${batchOperationsMax} at most, may be deleted too.` : ''
       const text = `${records(result.deleted.length)} deleted before the error.${next} Run the query again to see what is left.`
-      return { text }
+      return { text, hasUndo: result.deleted.length > 0 }
     })
   }
 

@@ -6,6 +6,7 @@ import { Code } from '../../ui/json-view.tsx'
 import { Empty } from '../../ui/screen.tsx'
 import { indexFields } from '../record/placement.ts'
 import { askedWords, isWholeTable, looseningsOf } from './empty-words.ts'
+import { newestFirst } from './query-form.ts'
 import { nameText } from './rows.ts'
 import type { TableQuery } from './table-query.ts'
 
@@ -41,6 +42,12 @@ export const NoRows = ({ query }: { query: TableQuery }) => {
       text={
         <>
           No record with <span class="asked">{nameText(askedWords(asked.form, query.indices))}</span>.
+          {query.hint.value !== undefined && (
+            <>
+              {' '}
+              <strong>{query.hint.value}</strong>
+            </>
+          )}
         </>
       }
     >
@@ -61,3 +68,25 @@ export const NoRows = ({ query }: { query: TableQuery }) => {
     </Empty>
   )
 }
+
+/** The address has a query that the table does not have. */
+export const WrongAddress = ({ query, fault }: { query: TableQuery; fault: string }) => (
+  <div class="pad">
+    <div class="message danger" role="alert">
+      <p>
+        <strong>The query in this address cannot be run:</strong> {nameText(fault)}.
+      </p>
+    </div>
+    <p>
+      <button
+        type="button"
+        onClick={() => {
+          query.change(newestFirst)
+          query.run()
+        }}
+      >
+        Show the newest records
+      </button>
+    </p>
+  </div>
+)

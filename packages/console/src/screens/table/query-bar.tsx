@@ -1,6 +1,8 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { showInstant } from '../../text/instant.ts'
+import { useMedia } from '../../ui/media.ts'
+import { askedWords } from './empty-words.ts'
 import { missingTime, type ReadOperand } from './operand.ts'
 import {
   boundReader,
@@ -17,6 +19,8 @@ import {
 } from './query-form.ts'
 import { nameText } from './rows.ts'
 import type { TableQuery } from './table-query.ts'
+
+const narrow = matchMedia('(max-width: 767px)')
 
 interface ValueProps {
   query: TableQuery
@@ -155,6 +159,26 @@ const Range = ({ query }: { query: TableQuery }) => {
   )
 }
 
+/** On a phone the bar is folded into what it asks. */
+const Fold = ({ query, isOpen }: { query: TableQuery; isOpen: Signal<boolean> }) => {
+  const { form, indices } = query
+  const asked = askedWords(form.value, indices)
+  return (
+    <button
+      type="button"
+      class="query-fold"
+      aria-expanded={isOpen.value}
+      data-focus-key="/"
+      onClick={() => {
+        isOpen.value = !isOpen.value
+      }}
+    >
+      <span class="muted">{nameText(indexLabel(form.value.index, indices))}</span>{' '}
+      <span class="mono">{nameText(asked)}</span>
+    </button>
+  )
+}
+
 /** Reads as a sentence: index, its hash field and value, its range field with its bounds, order, limit, Run. */
 export const QueryBar = ({ query, onShowRequest }: { query: TableQuery; onShowRequest: () => void }) => {
   const element = useRef<HTMLFormElement>(null)
@@ -163,14 +187,21 @@ export const QueryBar = ({ query, onShowRequest }: { query: TableQuery; onShowRe
   const fault = query.fault.value
   const shape = shapeOf(form.index, query.indices)
   const isNewest = form.index === 't'
+  const isNarrow = useMedia(narrow)
+  const isOpen = useSignal(false)
+  // Once the query has run, there is room for what it found.
+  useEffect(() => {
+    isOpen.value = false
+  }, [query.asked.value])
   const indexNames: IndexName[] = ['t', 'key', ...slotsOf(query.indices)]
   useEffect(() => {
     if (fault) element.current?.querySelector<HTMLElement>(`[name=${fault.field}]`)?.focus()
   }, [fault])
-  return (
+  const bar = (
     <form
       ref={element}
       class="query-bar"
+      hidden={isNarrow && !isOpen.value && fault === undefined}
       aria-label="Query"
       aria-describedby={fault && faultId}
       onSubmit={(event) => {
@@ -246,5 +277,11 @@ export const QueryBar = ({ query, onShowRequest }: { query: TableQuery; onShowRe
         </p>
       )}
     </form>
+  )
+  return (
+    <>
+      {isNarrow && <Fold query={query} isOpen={isOpen} />}
+      {bar}
+    </>
   )
 }

@@ -6,7 +6,8 @@ import { CopyButton } from '../../ui/copy-button.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Confirm } from '../../ui/form.tsx'
 import { type Jobs, leftListedMax } from './jobs.ts'
-import { type GridRow, lineOf } from './rows.ts'
+import { placeName, valueWords } from './loaded-view.ts'
+import { type GridRow, lineOf, nameText } from './rows.ts'
 import type { TableQuery } from './table-query.ts'
 
 interface Props {
@@ -35,17 +36,17 @@ const Selected = ({ rows, query, jobs }: { rows: GridRow[] } & Pick<Props, 'quer
         <button type="button" class="quiet" onClick={() => query.selection.all([])}>
           Clear selection
         </button>
-        {canWrite.value && (
-          <button
-            type="button"
-            class="quiet danger"
-            disabled={jobs.progress.value !== undefined}
-            onClick={set(isAsking, true)}
-          >
-            Delete
-          </button>
-        )}
       </div>
+      {canWrite.value && (
+        <button
+          type="button"
+          class="quiet danger apart"
+          disabled={jobs.progress.value !== undefined}
+          onClick={set(isAsking, true)}
+        >
+          Delete
+        </button>
+      )}
       {isAsking.value && (
         <Confirm
           title={`Delete ${count} ${words(rows.length)}?`}
@@ -54,7 +55,7 @@ const Selected = ({ rows, query, jobs }: { rows: GridRow[] } & Pick<Props, 'quer
           run={() => void jobs.delete(rows)}
           onClose={set(isAsking, false)}
         >
-          <p>Only records that are still as shown here are deleted. This cannot be undone.</p>
+          <p>Only records that are still as shown here are deleted. You can undo it as long as this page is open.</p>
         </Confirm>
       )}
     </>
@@ -87,9 +88,50 @@ const Found = ({ query, jobs, children }: Props) => {
             </button>
           </>
         )}
+        {jobs.hasDeleted.value && canWrite.value && !jobs.notice.value?.hasUndo && (
+          <button type="button" class="quiet" disabled={isBusy} onClick={() => jobs.undo()}>
+            Undo the deletion
+          </button>
+        )}
         {children}
       </div>
     </>
+  )
+}
+
+/** What of the loaded rows is shown, and in which order. Nothing of it asks the server. */
+const ViewLine = ({ query }: { query: TableQuery }) => {
+  const { only, sort } = query.view.value
+  if (only === undefined && sort === undefined) return null
+  const loaded = `${query.rows.value.length.toLocaleString('en')} loaded ${words(query.rows.value.length)}`
+  const shown = query.shown.value.length
+  return (
+    <div class="job">
+      <p>
+        {only !== undefined && (
+          <>
+            <strong>{shown.toLocaleString('en')}</strong> of the {loaded} {shown === 1 ? 'has' : 'have'}{' '}
+            <code>{valueWords(only.place, only.json)}</code>
+          </>
+        )}
+        {sort !== undefined && (
+          <>
+            {only === undefined ? `The ${loaded} are ` : ', '}sorted by <code>{nameText(placeName(sort.place))}</code>,{' '}
+            {sort.isDescending ? 'descending' : 'ascending'}
+          </>
+        )}
+        . {query.cursor.value !== null && 'Records that are not loaded are not considered.'}
+      </p>
+      <button
+        type="button"
+        class="link"
+        onClick={() => {
+          query.view.value = {}
+        }}
+      >
+        Show as queried
+      </button>
+    </div>
   )
 }
 
@@ -103,6 +145,11 @@ const JobLine = ({ jobs }: { jobs: Jobs }) => {
       <div class="job">
         <ErrorBox error={jobs.error.value} />
         {notice && <p>{notice.text}</p>}
+        {notice?.hasUndo && (
+          <button type="button" class="link" onClick={() => jobs.undo()}>
+            Undo
+          </button>
+        )}
       </div>
     )
   }
@@ -120,6 +167,11 @@ const JobLine = ({ jobs }: { jobs: Jobs }) => {
   return (
     <div class="job">
       <p>{notice.text}</p>
+      {notice.hasUndo && (
+        <button type="button" class="link" onClick={() => jobs.undo()}>
+          Undo
+        </button>
+      )}
       <button type="button" class="link" onClick={() => jobs.dismiss()}>
         Close
       </button>
@@ -149,6 +201,7 @@ export const StatusLine = ({ query, jobs, children }: Props) => {
           </Found>
         )}
       </div>
+      <ViewLine query={query} />
       <JobLine jobs={jobs} />
     </>
   )

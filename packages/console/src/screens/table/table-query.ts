@@ -4,8 +4,10 @@ import { keptMembers, pathOf, read, send } from '../../api/request.ts'
 import type { Indices, Page, RecordRow } from '../../api/types.ts'
 import { session } from '../../state/session.ts'
 import { readAnswer } from '../../text/answer.ts'
-import { announce } from '../../ui/announce.tsx'
+import { announce } from '../../ui/announce.ts'
+import { type LoadedView, viewOf } from './loaded-view.ts'
 import { settledText } from './operand.ts'
+import { readAddress, writeAddress } from './query-address.ts'
 import {
   allowedForm,
   bodyOf,
@@ -47,6 +49,13 @@ export class TableQuery {
   readonly isSlow = signal(false)
   /** Rows that mark themselves for a moment. */
   readonly changedId = signal<string | undefined>(undefined)
+  /** How the loaded rows are filtered and sorted. */
+  readonly view = signal<LoadedView>({})
+  readonly shown = computed(() => viewOf(this.rows.value, this.view.value))
+  /** Why the query in the address cannot be run. */
+  readonly addressFault = signal<string | undefined>(undefined)
+  /** What the server says about an empty page. */
+  readonly hint = signal<string | undefined>(undefined)
   readonly rowsById = computed(() => new Map(this.rows.value.map((row) => [row.id, row])))
   readonly selection = new Selection()
   /** Where the reader was in the grid, for the way back from a record. */
@@ -54,16 +63,49 @@ export class TableQuery {
   lastOpenId: string | undefined
   readonly path: string
   readonly #keptName: string
+  /** The query in the address of the page; undefined before the first one. */
+  #address: string | undefined
   #running: AbortController | undefined
 
+  /** `onAddress` puts the query that is run into the address of the page. */
   constructor(
     readonly db: string,
     readonly table: string,
     readonly indices: Indices,
+    readonly onAddress: (query: string, isFirst: boolean) => void,
   ) {
     this.path = pathOf('v1', db, table)
     this.#keptName = `${session.value?.self.organization} ${this.path}`
-    this.form = signal(allowedForm(keptForms.get(this.#keptName) ?? newestFirst, indices))
+    this.form = signal(newestFirst)
+  }
+
+  /** The address of the page has this query. Without one, a screen that is opened again has its last one. */
+  show(address: string): void {
+    if (address === this.#address) return
+    const kept = keptForms.get(this.#keptName)
+    const isFirst = this.#address === undefined
+    const form =
+      isFirst && address === '' && kept !== undefined
+        ? allowedForm(kept, this.indices)
+        : readAddress(address, this.indices)
+    this.#address = address
+    this.view.value = {}
+    const { addressFault } = form as { addressFault?: string }
+    this.addressFault.value = addressFault
+    if (addressFault !== undefined) {
+      this.stop()
+      this.asked.value = undefined
+      this.rows.value = []
+      this.cursor.value = null
+      return
+    }
+    this.change(form as QueryForm)
+    this.run(isFirst)
+  }
+
+  /** What the address of the page has. */
+  get address(): string {
+    return this.#address ?? ''
   }
 
   change(part: Partial<QueryForm>): void {
@@ -91,7 +133,7 @@ export class TableQuery {
   }
 
   /** Runs what is in the bar. */
-  async run(): Promise<void> {
+  async run(isFirst = false): Promise<void> {
     this.settle()
     const form = this.form.value
     const query = readForm(form, this.indices)
@@ -99,7 +141,19 @@ export class TableQuery {
       this.fault.value = query
       return
     }
+    this.addressFault.value = undefined
+    const address = writeAddress(form, this.indices)
+    if (address !== this.#address) {
+      this.#address = address
+      this.view.value = {}
+      this.onAddress(address, isFirst)
+    }
     await this.#load({ form, members: query.members }, undefined)
+  }
+
+  /** Reads the shown query from its beginning. */
+  async again(): Promise<void> {
+    if (this.asked.value !== undefined) await this.#load(this.asked.value, undefined)
   }
 
   async more(): Promise<void> {
@@ -122,6 +176,7 @@ export class TableQuery {
       const page = readAnswer<Page<RecordRow>>(answer.text, keptMembers)
       this.#take(page.items.map(gridRow), cursor !== undefined)
       this.cursor.value = page.cursor
+      this.hint.value = page.hint
       this.ms.value = answer.ms
       this.asked.value = asked
       this.error.value = undefined

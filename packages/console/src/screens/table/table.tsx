@@ -1,21 +1,23 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { pathOf, read } from '../../api/request.ts'
 import type { TableMetadata } from '../../api/types.ts'
-import { hasUnsaved, hrefOf, navigate, type Route } from '../../router.ts'
+import { hasUnsaved, hrefOf, navigate, type Route, route } from '../../router.ts'
 import { preference, setPreference } from '../../state/preferences.ts'
 import { canWrite, session } from '../../state/session.ts'
 import { set } from '../../ui/action.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Placeholder, useLoad } from '../../ui/load.tsx'
+import { useMedia } from '../../ui/media.ts'
 import { Screen } from '../../ui/screen.tsx'
 import { RecordPanel } from '../record/panel.tsx'
 import { RecordScreen } from '../record/record.tsx'
+import { normalKey } from '../record/record-key.ts'
 import { defaultFields, fieldsOf } from './columns.ts'
 import { ColumnsMenu } from './columns-menu.tsx'
 import { Grid } from './grid.tsx'
 import { Jobs } from './jobs.ts'
-import { NoRows } from './no-rows.tsx'
+import { NoRows, WrongAddress } from './no-rows.tsx'
 import { QueryBar } from './query-bar.tsx'
 import { readForm } from './query-form.ts'
 import { RequestDialog } from './request-dialog.tsx'
@@ -34,18 +36,6 @@ interface Props {
 /** From this width a record opens beside the grid. */
 const wide = matchMedia('(min-width: 1200px)')
 
-const useIsWide = (): boolean => {
-  const isWide = useSignal(wide.matches)
-  useEffect(() => {
-    const change = () => {
-      isWide.value = wide.matches
-    }
-    wide.addEventListener('change', change)
-    return () => wide.removeEventListener('change', change)
-  }, [])
-  return isWide.value
-}
-
 const Actions = ({ db, table }: { db: string; table: string }) => (
   <>
     <a class="button" href={hrefOf({ screen: 'about', db, table })}>
@@ -53,7 +43,7 @@ const Actions = ({ db, table }: { db: string; table: string }) => (
     </a>
     {canWrite.value && (
       <>
-        <a class="button" href={hrefOf({ screen: 'import' })}>
+        <a class="button" href={hrefOf({ screen: 'import', db, table })}>
           Import
         </a>
         <a class="button filled" href={hrefOf({ screen: 'newRecord', db, table })}>
@@ -82,6 +72,21 @@ const useFields = (query: TableQuery) => {
   return { offered: [...new Set([...offered, ...shown])], shown, chosen: chosen.value, choose }
 }
 
+/** The width of an element without its scroll bar. */
+const useRoom = (element: { current: HTMLElement | null }): number => {
+  const roomPx = useSignal(0)
+  useLayoutEffect(() => {
+    const measure = () => {
+      roomPx.value = element.current!.clientWidth
+    }
+    measure()
+    const watcher = new ResizeObserver(measure)
+    watcher.observe(element.current!)
+    return () => watcher.disconnect()
+  }, [])
+  return roomPx.value
+}
+
 /** `record` is open beside the grid. */
 const Results = ({ query, jobs, record }: { query: TableQuery; jobs: Jobs; record: RecordKeys | undefined }) => {
   const { db, table } = query
@@ -92,17 +97,19 @@ const Results = ({ query, jobs, record }: { query: TableQuery; jobs: Jobs; recor
   const { offered, shown, chosen, choose } = useFields(query)
   const asked = query.asked.value
   const openId = record && idOf(record)
-  useEffect(() => scroller.current?.scrollTo(0, query.scrollTop), [asked])
 
-  const routeTo = (keys: RecordKeys): Route => ({ screen: 'record', db, table, ...keys })
+  const roomPx = useRoom(scroller)
+  useEffect(() => scroller.current?.scrollTo(0, query.scrollTop), [asked, roomPx > 0])
+  const routeTo = (keys: RecordKeys): Route => ({ screen: 'record', db, table, ...keys, query: query.address })
   const moving = useRef<ReturnType<typeof setTimeout>>(undefined)
   // The records that a held arrow key passes are not loaded, and do not fill the history.
   const move = (keys: RecordKeys): void => {
     clearTimeout(moving.current)
     moving.current = setTimeout(() => navigate(routeTo(keys), { replace: !hasUnsaved() }), 80)
   }
-  const close = (): void => navigate({ screen: 'table', db, table })
+  const close = (): void => navigate({ screen: 'table', db, table, query: query.address })
   const rows = query.rows.value
+  const addressFault = query.addressFault.value
   const isFull = rows.length >= shownRowsMax
   return (
     <div class="table-screen">
@@ -145,11 +152,13 @@ const Results = ({ query, jobs, record }: { query: TableQuery; jobs: Jobs; recor
               query.scrollTop = event.currentTarget.scrollTop
             }}
           >
+            {addressFault !== undefined && <WrongAddress query={query} fault={addressFault} />}
             {asked === undefined && query.isSlow.value && <Placeholder rows={8} />}
-            {asked !== undefined && rows.length > 0 && (
+            {asked !== undefined && rows.length > 0 && roomPx > 0 && (
               <Grid
                 query={query}
                 fields={shown}
+                roomPx={roomPx}
                 openId={openId}
                 open={(keys) => {
                   if (idOf(keys) !== openId) navigate(routeTo(keys))
@@ -183,10 +192,12 @@ const Results = ({ query, jobs, record }: { query: TableQuery; jobs: Jobs; recor
                 table={table}
                 record={record}
                 onSaved={(row) => query.replace(row)}
-                onDeleted={() => {
+                onDeleted={(deleted) => {
                   query.remove(new Set([idOf(record)]))
+                  if (deleted !== undefined) jobs.hasLost(deleted)
                   close()
                 }}
+                onOpen={(keys) => navigate(routeTo(normalKey(keys)))}
                 onClose={close}
               />
             </div>
@@ -197,19 +208,28 @@ const Results = ({ query, jobs, record }: { query: TableQuery; jobs: Jobs; recor
   )
 }
 
+/** The query that was run is in the address. A record that is open stays open, with what was typed in it. */
+const goToQuery = (query: string, isFirst: boolean): void => {
+  const at = route.peek()
+  if (at.screen === 'table' || at.screen === 'record') navigate({ ...at, query }, { replace: isFirst || hasUnsaved() })
+}
+
 export const TableScreen = ({ db, table, record }: Props) => {
-  const isWide = useIsWide()
+  const isWide = useMedia(wide)
   const declared = useLoad((signal) => read<TableMetadata>('GET', pathOf('v1', db, table), { signal }), [db, table])
   const { indices } = declared.value.value ?? {}
-  const query = useMemo(() => indices && new TableQuery(db, table, indices), [indices])
+  const at = route.value
+  const address = (at.screen === 'table' || at.screen === 'record' ? at.query : undefined) ?? ''
+  const query = useMemo(() => indices && new TableQuery(db, table, indices, goToQuery), [indices])
   const jobs = useMemo(() => query && new Jobs(query), [query])
-  useEffect(() => {
-    query?.run()
-    return () => {
+  useEffect(() => query?.show(address), [query, address])
+  useEffect(
+    () => () => {
       query?.stop()
       jobs?.leave()
-    }
-  }, [query])
+    },
+    [query],
+  )
   if (query && record) query.lastOpenId = idOf(record)
   const isPage = record !== undefined && !isWide
   // What was done to a record on a page of its own is read when the grid is shown again.
@@ -218,7 +238,20 @@ export const TableScreen = ({ db, table, record }: Props) => {
     if (!isPage && onPage.current) query?.refresh(onPage.current)
     onPage.current = isPage ? record : undefined
   }, [isPage, record])
-  if (isPage) return <RecordScreen key={idOf(record)} db={db} table={table} record={record} />
+  if (isPage)
+    return (
+      <RecordScreen
+        key={idOf(record)}
+        db={db}
+        table={table}
+        record={record}
+        query={address}
+        onDeleted={(deleted) => {
+          query?.remove(new Set([idOf(record)]))
+          if (deleted !== undefined) jobs?.hasLost(deleted)
+        }}
+      />
+    )
   return (
     <Screen
       path={[{ label: db, to: { screen: 'database', db } }]}

@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { messageOf } from '../../api/error.ts'
-import { alarm } from '../../ui/announce.tsx'
+import { alarm } from '../../ui/announce.ts'
 import type { Loaded } from '../../ui/load.tsx'
 
 const pauseMsMax = 30_000

@@ -6,7 +6,7 @@ import type { RunRow, RunStatus } from '../../api/types.ts'
 import { canWrite } from '../../state/session.ts'
 import { ageOf, showInstant } from '../../text/instant.ts'
 import { Failure, set, useAction } from '../../ui/action.tsx'
-import { announce } from '../../ui/announce.tsx'
+import { announce } from '../../ui/announce.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Confirm } from '../../ui/form.tsx'
@@ -47,6 +47,7 @@ const Value = ({ name, text }: { name: string; text: string }) => (
 export const RunScreen = ({ db, task, run }: { db: string; task: string; run: string }) => {
   const path = runPath(db, task, run)
   const isCancelling = useSignal(false)
+  const isRepeating = useSignal(false)
   const retrying = useAction()
   const loaded: Loaded<RunRow> = useLoad(async (signal) => {
     const known = loaded.value.value
@@ -82,11 +83,16 @@ export const RunScreen = ({ db, task, run }: { db: string; task: string; run: st
           {canWrite.value && found && (
             <>
               {isLive && (
-                <button type="button" class="danger" onClick={set(isCancelling, true)}>
+                <button type="button" onClick={set(isCancelling, true)}>
                   Cancel the run
                 </button>
               )}
-              {!isLive && (
+              {found.status === 'succeeded' && (
+                <button type="button" onClick={set(isRepeating, true)}>
+                  Run again
+                </button>
+              )}
+              {!isLive && found.status !== 'succeeded' && (
                 <button type="button" class="filled" disabled={retrying.isRunning} onClick={() => retrying.run(retry)}>
                   Retry
                 </button>
@@ -147,6 +153,17 @@ export const RunScreen = ({ db, task, run }: { db: string; task: string; run: st
           </>
         )}
       </div>
+      {isRepeating.value && (
+        <Confirm
+          title="Run it again?"
+          action="Run again"
+          isDangerous={false}
+          run={retry}
+          onClose={set(isRepeating, false)}
+        >
+          <p>This run has succeeded: its work is done once more. Its result is cleared.</p>
+        </Confirm>
+      )}
       {isCancelling.value && (
         <Confirm title="Cancel this run?" action="Cancel the run" run={cancel} onClose={set(isCancelling, false)}>
           <p>

@@ -1,12 +1,13 @@
+import type { Signal } from '@preact/signals'
+import { runsCountedMax } from '../../../../server/src/core/limits.ts'
 import { serverNowMs } from '../../api/clock.ts'
 import type { RunRow } from '../../api/types.ts'
-import { hrefOf } from '../../router.ts'
+import { hrefOf, statuses } from '../../router.ts'
+import { type RunCounts, showCount } from '../../state/run-counts.ts'
 import { canWrite } from '../../state/session.ts'
-import { type Count, showCount } from '../../state/waiting-runs.ts'
 import { ageOf, showInstant } from '../../text/instant.ts'
 import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
-import { statuses } from './task-requests.ts'
 import { StatusTag } from './task-words.tsx'
 
 interface Props {
@@ -16,6 +17,8 @@ interface Props {
   /** Just added or changed here: it marks itself. */
   changedId: string | undefined
   isStale: boolean
+  /** The ids of the chosen runs; absent: the reader may only look. */
+  chosen?: Signal<ReadonlySet<string>>
 }
 
 const messageMax = 200
@@ -24,11 +27,43 @@ const messageMax = 200
 const cutMessage = (message: string): string =>
   message.length > messageMax ? `${message.slice(0, messageMax)}…` : message
 
-export const RunsTable = ({ db, task, runs, changedId, isStale }: Props) => (
+const choose = (chosen: Signal<ReadonlySet<string>>, ids: readonly string[], isOn: boolean): void => {
+  const found = new Set(chosen.value)
+  for (const id of ids) {
+    if (isOn) found.add(id)
+    else found.delete(id)
+  }
+  chosen.value = found
+}
+
+interface SelectProps {
+  of: Signal<ReadonlySet<string>>
+  ids: readonly string[]
+  label: string
+}
+
+const Select = ({ of, ids, label }: SelectProps) => (
+  <input
+    type="checkbox"
+    aria-label={label}
+    checked={ids.every((id) => of.value.has(id))}
+    onChange={(event) => choose(of, ids, event.currentTarget.checked)}
+  />
+)
+
+export const RunsTable = ({ db, task, runs, changedId, isStale, chosen }: Props) => (
   <List
     class={isStale ? 'blocks runs stale' : 'blocks runs'}
     isBusy={isStale}
     heads={[
+      ...(chosen
+        ? [
+            {
+              head: <Select of={chosen} ids={runs.map(({ id }) => id)} label="Select all shown runs" />,
+              class: 'select',
+            },
+          ]
+        : []),
       'id',
       'status',
       { head: 'attempt', class: 'num from-medium' },
@@ -40,6 +75,11 @@ export const RunsTable = ({ db, task, runs, changedId, isStale }: Props) => (
   >
     {runs.map((run) => (
       <tr key={run.id} class={run.id === changedId ? 'changed' : ''}>
+        {chosen && (
+          <td class="select">
+            <Select of={chosen} ids={[run.id]} label={`Select ${run.id}`} />
+          </td>
+        )}
         <th scope="row">
           <a class="mono" href={hrefOf({ screen: 'run', db, task, run: run.id })}>
             {run.id}
@@ -51,7 +91,7 @@ export const RunsTable = ({ db, task, runs, changedId, isStale }: Props) => (
         <td class="num from-medium">{run.attempt}</td>
         {canWrite.value && <td class="mono from-large">{run.key ?? ''}</td>}
         <td class="nowrap from-large" title={showInstant(run.runAt).utc}>
-          {ageOf(run.runAt, serverNowMs(), true)}
+          {ageOf(run.runAt, serverNowMs())}
         </td>
         <td class="nowrap">
           <Time ms={run.updatedAt} />
@@ -69,24 +109,15 @@ export const RunsTable = ({ db, task, runs, changedId, isStale }: Props) => (
 )
 
 /** The runs by status as one bar. The figures are in the buttons below it. */
-export const StatusPicture = ({ counts }: { counts: readonly Count[] }) => {
-  const total = counts.reduce((sum, { count }) => sum + count, 0)
-  const words = statuses.map((status, index) => `${status} ${showCount(counts[index]!)}`).join(', ')
+export const StatusPicture = ({ counts }: { counts: RunCounts }) => {
+  const words = statuses.map((status) => `${status} ${showCount(counts[status], runsCountedMax)}`)
   return (
-    <div class="status-picture" role="img" aria-label={`Runs by status: ${words}`}>
-      {total > 0 &&
-        statuses.map((status, index) => {
-          const count = counts[index]!
-          if (count.count === 0) return null
-          return (
-            <div
-              key={status}
-              class={`share ${status}`}
-              title={`${status}: ${showCount(count)}`}
-              style={{ flexGrow: count.count }}
-            />
-          )
-        })}
+    <div class="status-picture" role="img" aria-label={`Runs by status: ${words.join(', ')}`}>
+      {statuses.map((status, index) =>
+        counts[status] === 0 ? null : (
+          <div key={status} class={`share ${status}`} title={words[index]} style={{ flexGrow: counts[status] }} />
+        ),
+      )}
     </div>
   )
 }

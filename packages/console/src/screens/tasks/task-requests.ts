@@ -1,15 +1,45 @@
+import { runsCountedMax } from '../../../../server/src/core/limits.ts'
 import { ApiError } from '../../api/error.ts'
-import { pathOf, read } from '../../api/request.ts'
+import { connection, pathOf, read } from '../../api/request.ts'
 import type { Page, RunRow, RunStatus, TaskRow } from '../../api/types.ts'
+import { statuses } from '../../router.ts'
+import { keepCounts, type RunCounts } from '../../state/run-counts.ts'
 import { declarationOf, formOf } from './declaration.ts'
-
-export const statuses = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const satisfies RunStatus[]
 
 export const taskPath = (db: string, task: string): string => pathOf('v1', db, '_tasks', task)
 export const runPath = (db: string, task: string, run: string): string => pathOf('v1', db, '_tasks', task, 'runs', run)
 
-export const readTask = (db: string, task: string, signal?: AbortSignal): Promise<TaskRow> =>
-  read<TaskRow>('GET', taskPath(db, task), { signal })
+export const readTask = (db: string, task: string): Promise<TaskRow> => read<TaskRow>('GET', taskPath(db, task))
+
+/** One request for the task and all its counts, which the rail shows from then on. */
+export const readCountedTask = async (
+  db: string,
+  task: string,
+  signal?: AbortSignal,
+): Promise<TaskRow & { counts: RunCounts }> => {
+  const { key } = connection
+  const found = await read<TaskRow & { counts: RunCounts }>('GET', `${taskPath(db, task)}?counts=true`, { signal })
+  if (connection.key === key) keepCounts(db, [found], runsCountedMax)
+  return found
+}
+
+/** A public key may not read the task: it counts each status by a query. */
+export const countRuns = async (db: string, task: string, signal?: AbortSignal): Promise<RunCounts> => {
+  const count = async (status: RunStatus): Promise<[RunStatus, number]> => {
+    const body = JSON.stringify({ status, select: 'count', limit: runsCountedMax })
+    return [status, (await read<Page<never>>('POST', `${taskPath(db, task)}/query`, { body, signal })).count]
+  }
+  return Object.fromEntries(await Promise.all(statuses.map(count))) as RunCounts
+}
+
+/** Of waiting runs, the last attempt that failed: also of a task without failed runs, pushes may be refused. */
+export const faultOf = (runs: readonly RunRow[]): RunRow['error'] =>
+  runs.find(({ status, error }) => status === 'queued' && error !== null)?.error ?? null
+
+const lookedAtMax = 5
+
+export const readFault = async (db: string, task: string, signal?: AbortSignal): Promise<RunRow['error']> =>
+  faultOf((await queryRuns(db, task, { status: 'queued', limit: lookedAtMax, cursor: null }, signal)).items)
 
 export const queryRuns = (
   db: string,

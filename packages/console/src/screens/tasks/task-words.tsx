@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { serverNowMs } from '../../api/clock.ts'
-import type { RunStatus, TaskRow } from '../../api/types.ts'
+import type { RunRow, RunStatus, TaskRow } from '../../api/types.ts'
 import { ageOf, showInstant } from '../../text/instant.ts'
 
 /** From this age on a waiting run is worth a look. */
@@ -18,11 +18,28 @@ export const Oldest = ({ at }: { at: number | null }) => {
   )
 }
 
-export const TaskState = ({ task: { paused } }: { task: TaskRow }) =>
-  paused ? <span class="tag warn">paused</span> : <span class="tag ok">active</span>
+interface TaskStateProps {
+  task: TaskRow
+  /** The last failed attempt of a run that waits for the next one. */
+  fault: RunRow['error']
+  hasFailed: boolean
+}
+
+/** Healthy only if no attempt fails and nothing has failed. */
+export const TaskState = ({ task: { paused, url }, fault, hasFailed }: TaskStateProps) => {
+  if (paused) return <span class="tag warn">paused</span>
+  if (fault !== null) {
+    return (
+      <span class="tag danger" title={fault.message}>
+        {url === null ? 'attempts' : 'pushes'} fail: {fault.code}
+      </span>
+    )
+  }
+  return <span class={hasFailed ? 'tag' : 'tag ok'}>active</span>
+}
 
 /** In the largest unit that is exact. */
-export const secondsText = (seconds: number): string => {
+const secondsText = (seconds: number): string => {
   const units: [number, string][] = [
     [86_400, 'd'],
     [3_600, 'h'],
@@ -42,7 +59,7 @@ export const ScheduleText = ({ task: { schedule } }: { task: TaskRow }) => {
       </code>{' '}
       {nextRunAt !== null && (
         <span class="muted nowrap" title={showInstant(nextRunAt).utc}>
-          next {ageOf(nextRunAt, serverNowMs(), true)}
+          next {ageOf(nextRunAt, serverNowMs())}
         </span>
       )}
     </>
@@ -60,15 +77,16 @@ const looks: Record<RunStatus, string> = {
 export const StatusTag = ({ status }: { status: RunStatus }) => <span class={looks[status]}>{status}</span>
 
 /** The one number to watch, then how the task is declared. */
-export const TaskFacts = ({ task }: { task: TaskRow }) => {
+export const TaskFacts = (state: TaskStateProps) => {
+  const { task } = state
   const facts: [name: string, value: ComponentChildren, look?: string][] = [
     ['oldest waiting run', <Oldest at={task.oldestRunAt} />],
-    ['state', <TaskState task={task} />],
+    ['state', <TaskState {...state} />],
     ['delivery', task.url === null ? 'pull' : `push ${task.url}`, 'mono'],
     ['schedule', <ScheduleText task={task} />],
     ['attempts', `${task.attempts}, backoff ${secondsText(task.backoffSeconds)}`],
     ['lease', secondsText(task.leaseSeconds)],
-    ['at once', task.concurrency ?? 'unlimited'],
+    ['runs at the same time', task.concurrency === null ? 'no limit' : `at most ${task.concurrency}`],
     ['finished runs kept', secondsText(task.keepSeconds)],
   ]
   return (

@@ -1,69 +1,96 @@
 import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { runsCountedMax } from '../../../../server/src/core/limits.ts'
 import { curlOf } from '../../api/curl.ts'
 import type { Page, RunRow, RunStatus, TaskRow } from '../../api/types.ts'
+import { navigate, statuses } from '../../router.ts'
+import { type RunCounts, showCount } from '../../state/run-counts.ts'
 import { canWrite } from '../../state/session.ts'
-import { type Count, countRuns, showCount } from '../../state/waiting-runs.ts'
 import { Failure, set, useAction } from '../../ui/action.tsx'
-import { announce } from '../../ui/announce.tsx'
+import { announce } from '../../ui/announce.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { deleteWithUndo } from '../../ui/deleted.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Confirm } from '../../ui/form.tsx'
 import { Placeholder, useLoad } from '../../ui/load.tsx'
-import { Empty, Screen } from '../../ui/screen.tsx'
+import { Empty, Screen, Section } from '../../ui/screen.tsx'
 import { toast } from '../../ui/toasts.tsx'
+import { BulkBar } from './bulk-bar.tsx'
 import { Declare } from './declare.tsx'
 import { LiveLine, useLive } from './live.tsx'
 import { RunNow } from './run-now.tsx'
 import { RunsTable, StatusPicture } from './runs.tsx'
 import { NewSecret } from './secret.tsx'
-import { queryRuns, readTask, setPaused, statuses, taskPath } from './task-requests.ts'
+import { countRuns, faultOf, queryRuns, readCountedTask, setPaused, taskPath } from './task-requests.ts'
 import { TaskFacts } from './task-words.tsx'
 
 const everyMs = 2_000
+/** A public key has no request for all counts. */
+const publicEveryMs = 10_000
 const rowsMax = 50
 
 interface Shot {
   /** Undefined for a public key, which may not read it. */
   task: TaskRow | undefined
-  counts: Count[]
+  counts: RunCounts
   status: RunStatus | undefined
   page: Page<RunRow>
 }
 
-const sumOf = (counts: readonly Count[]): Count => ({
-  count: counts.reduce((sum, { count }) => sum + count, 0),
-  isCut: counts.some(({ isCut }) => isCut),
-})
+/** Of all statuses: a number, with a plus if one of them was not counted to its end. */
+const sumOf = (counts: RunCounts): string => {
+  const all = Object.values(counts)
+  const sum = all.reduce((total, count) => total + count, 0)
+  return `${sum.toLocaleString('en')}${all.some((count) => count >= runsCountedMax) ? '+' : ''}`
+}
 
 type Open = 'run' | 'declare' | 'secret' | 'delete'
 
-export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
+interface Props {
+  db: string
+  task: string
+  status?: RunStatus
+}
+
+export const TaskScreen = ({ db, task, status: wanted }: Props) => {
   const path = taskPath(db, task)
-  const status = useSignal<RunStatus | undefined>(undefined)
+  const status = useSignal(wanted)
   /** Older pages. While they are shown, the list stands still. */
   const older = useSignal<{ runs: RunRow[]; cursor: string | null } | undefined>(undefined)
   const open = useSignal<Open | undefined>(undefined)
   const changedId = useSignal<string | undefined>(undefined)
+  const chosen = useSignal<ReadonlySet<string>>(new Set())
+  /** The last that was seen: a list of other runs does not show it. */
+  const fault = useSignal<RunRow['error']>(null)
   const change = useAction()
 
   const loaded = useLoad(async (signal): Promise<Shot> => {
     const asked = status.value
-    const [about, page, ...counts] = await Promise.all([
-      canWrite.value ? readTask(db, task, signal) : undefined,
+    const [about, page] = await Promise.all([
+      canWrite.value ? readCountedTask(db, task, signal) : undefined,
       queryRuns(db, task, { status: asked, limit: rowsMax, cursor: null }, signal),
-      ...statuses.map((each) => countRuns(db, task, each, signal)),
     ])
+    const counts = about?.counts ?? (await countRuns(db, task, signal))
+    if (counts.queued === 0) fault.value = null
+    else if (asked === undefined || asked === 'queued') fault.value = faultOf(page.items)
     return { task: about, counts, status: asked, page }
   }, [])
-  const live = useLive(loaded, everyMs, older.value === undefined)
+  const live = useLive(loaded, canWrite.value ? everyMs : publicEveryMs, older.value === undefined)
   const shot = loaded.value.value
 
-  const choose = (next: RunStatus | undefined) => {
+  const show = (next: RunStatus | undefined) => {
     status.value = next
     older.value = undefined
+    chosen.value = new Set()
     loaded.reload()
   }
+  const choose = (next: RunStatus | undefined) => {
+    if (next === status.value) show(next)
+    else navigate({ screen: 'task', db, task, status: next }, { replace: true })
+  }
+  useEffect(() => {
+    if (wanted !== status.value) show(wanted)
+  }, [wanted])
   const more = () =>
     change.run(async () => {
       const before = older.value ?? { runs: [], cursor: shot!.page.cursor }
@@ -91,7 +118,7 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
   const cursor = older.value ? older.value.cursor : (shot?.page.cursor ?? null)
   const tabs = shot && [
     { status: undefined, count: sumOf(shot.counts) },
-    ...statuses.map((each, index) => ({ status: each, count: shot.counts[index]! })),
+    ...statuses.map((each) => ({ status: each, count: showCount(shot.counts[each], runsCountedMax) })),
   ]
   const openButton = (what: Open, label: string, look?: string) => (
     <button type="button" class={look} onClick={set(open, what)}>
@@ -119,7 +146,6 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
           />
           {canWrite.value && about && (
             <>
-              {openButton('delete', 'Delete', 'danger')}
               {about.url !== null && openButton('secret', 'New secret')}
               {openButton('declare', 'Declaration')}
               <button type="button" disabled={change.isRunning} onClick={() => pause(!about.paused)}>
@@ -139,7 +165,7 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
         {shot === undefined && loaded.isSlow.value && <Placeholder rows={8} />}
         {shot && tabs && (
           <>
-            {about && <TaskFacts task={about} />}
+            {about && <TaskFacts task={about} fault={fault.value} hasFailed={shot.counts.failed > 0} />}
             <StatusPicture counts={shot.counts} />
             <div class="tabs-line">
               {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would need a legend that is seen */}
@@ -151,12 +177,24 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
                     aria-pressed={status.value === tab.status}
                     onClick={() => choose(tab.status)}
                   >
-                    {tab.status ?? 'all'} <span class={`tab-count ${tab.status ?? ''}`}>{showCount(tab.count)}</span>
+                    {tab.status ?? 'all'} <span class={`tab-count ${tab.status ?? ''}`}>{tab.count}</span>
                   </button>
                 ))}
               </div>
               <LiveLine of={live} pausedBecause={older.value && 'while older runs are shown'} />
             </div>
+            {canWrite.value && (
+              <BulkBar
+                db={db}
+                task={task}
+                counts={shot.counts}
+                chosen={runs.filter(({ id }) => chosen.value.has(id))}
+                clear={() => {
+                  chosen.value = new Set()
+                }}
+                onChanged={() => show(status.value)}
+              />
+            )}
             {runs.length === 0 ? (
               <Empty
                 text={
@@ -179,6 +217,7 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
                 runs={runs}
                 changedId={changedId.value}
                 isStale={shot.status !== status.value}
+                chosen={canWrite.value ? chosen : undefined}
               />
             )}
             <div class="actions">
@@ -193,6 +232,12 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
                 </button>
               )}
             </div>
+            {canWrite.value && about && (
+              <Section title="Delete this task">
+                <p class="muted">Nothing of it runs any more. It can be restored with its runs for 7 days.</p>
+                <div>{openButton('delete', 'Delete the task', 'danger')}</div>
+              </Section>
+            )}
           </>
         )}
       </div>

@@ -2,27 +2,46 @@ import { useSignal } from '@preact/signals'
 import { pageRowsMax } from '../../../../server/src/core/limits.ts'
 import { curlOf } from '../../api/curl.ts'
 import { pathOf, read } from '../../api/request.ts'
-import type { TaskRow } from '../../api/types.ts'
+import type { RunRow, TaskRow } from '../../api/types.ts'
 import { hrefOf, navigate } from '../../router.ts'
 import { refreshRail } from '../../state/catalogue.ts'
+import { readTasks, runCounts, type TaskList } from '../../state/run-counts.ts'
 import { canWrite } from '../../state/session.ts'
-import { countWaiting, waitingRuns } from '../../state/waiting-runs.ts'
 import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
+import { DatabaseTabs } from '../../ui/database-tabs.tsx'
 import { Deleted } from '../../ui/deleted.tsx'
 import { List } from '../../ui/list.tsx'
 import { Shown, useLoad } from '../../ui/load.tsx'
+import { FailedCount } from '../../ui/rail.tsx'
 import { Empty, Screen } from '../../ui/screen.tsx'
 import { toast } from '../../ui/toasts.tsx'
 import { Declare } from './declare.tsx'
 import { LiveLine, useLive } from './live.tsx'
-import { taskPath } from './task-requests.ts'
+import { readFault, taskPath } from './task-requests.ts'
 import { Oldest, ScheduleText, TaskState } from './task-words.tsx'
 
 const everyMs = 10_000
-interface TaskList {
-  tasks: TaskRow[]
-  cursor: string | null
+/** Of so many tasks with waiting runs the last attempts are looked at, few at once. */
+const lookedAtMax = 40
+const atOnceMax = 4
+
+/** The tasks whose waiting runs have a failed attempt behind them. */
+const readFaults = async (
+  db: string,
+  tasks: readonly TaskRow[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, RunRow['error']>> => {
+  const left = tasks.filter(({ counts }) => counts !== undefined && counts.queued > 0).slice(0, lookedAtMax)
+  const found = new Map<string, RunRow['error']>()
+  const work = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      // A task may be deleted in between.
+      found.set(next.task, await readFault(db, next.task, signal).catch(() => null))
+    }
+  }
+  await Promise.all(Array.from({ length: atOnceMax }, work))
+  return found
 }
 
 const hostOf = (url: string): string => {
@@ -33,13 +52,43 @@ const hostOf = (url: string): string => {
   }
 }
 
+const TaskLine = ({ db, task, fault }: { db: string; task: TaskRow; fault: RunRow['error'] }) => {
+  const counts = runCounts.value.get(`${db}/${task.task}`)
+  return (
+    <tr>
+      <th scope="row">
+        <a href={hrefOf({ screen: 'task', db, task: task.task })}>{task.task}</a>
+      </th>
+      <td>
+        <TaskState task={task} fault={fault} hasFailed={counts?.failed !== ''} />
+      </td>
+      <td class="num">
+        {counts?.failed && (
+          <a class="failed-link" href={hrefOf({ screen: 'task', db, task: task.task, status: 'failed' })}>
+            <FailedCount count={counts.failed} />
+          </a>
+        )}
+      </td>
+      <td class="num" data-label="queued">
+        {counts?.queued || '0'}
+      </td>
+      <td class="nowrap" data-label="oldest waiting run">
+        <Oldest at={task.oldestRunAt} />
+      </td>
+      <td class="mono nowrap from-medium">{task.url === null ? 'pull' : `push ${hostOf(task.url)}`}</td>
+      <td class="nowrap from-medium">
+        <ScheduleText task={task} />
+      </td>
+    </tr>
+  )
+}
+
 const TasksList = ({ db }: { db: string }) => {
   const path = pathOf('v1', db, '_tasks')
   const isDeclaring = useSignal(false)
   const loaded = useLoad(async (signal) => {
-    const list = await read<TaskList>('GET', `${path}?limit=${pageRowsMax}`, { signal })
-    countWaiting(db, list.tasks, signal)
-    return list
+    const list = await readTasks(db, signal)
+    return { ...list, faults: await readFaults(db, list.tasks, signal) }
   }, [])
   const deleted = useLoad(
     (signal) => read<TaskList>('GET', `${path}?deleted=true&limit=${pageRowsMax}`, { signal }),
@@ -65,6 +114,7 @@ const TasksList = ({ db }: { db: string }) => {
       }
     >
       <div class="pad wide">
+        <DatabaseTabs db={db} at="tasks" />
         {(list === undefined || isEmpty) && (
           <Shown of={loaded}>
             {() => (
@@ -76,32 +126,19 @@ const TasksList = ({ db }: { db: string }) => {
         )}
         {list !== undefined && !isEmpty && (
           <List
+            class="blocks"
             heads={[
               'task',
-              'oldest waiting run',
-              { head: 'queued', class: 'num' },
               'state',
+              { head: 'failed', class: 'num' },
+              { head: 'queued', class: 'num' },
+              'oldest waiting run',
               { head: 'delivery', class: 'from-medium' },
               { head: 'schedule', class: 'from-medium' },
             ]}
           >
             {list.tasks.map((task) => (
-              <tr key={task.task}>
-                <th scope="row">
-                  <a href={hrefOf({ screen: 'task', db, task: task.task })}>{task.task}</a>
-                </th>
-                <td class="nowrap">
-                  <Oldest at={task.oldestRunAt} />
-                </td>
-                <td class="num">{waitingRuns.value.get(`${db}/${task.task}`) ?? ''}</td>
-                <td>
-                  <TaskState task={task} />
-                </td>
-                <td class="mono nowrap from-medium">{task.url === null ? 'pull' : `push ${hostOf(task.url)}`}</td>
-                <td class="nowrap from-medium">
-                  <ScheduleText task={task} />
-                </td>
-              </tr>
+              <TaskLine key={task.task} db={db} task={task} fault={list.faults.get(task.task) ?? null} />
             ))}
           </List>
         )}

@@ -21,7 +21,8 @@ import { printLine, printNote } from '../print.ts'
 import { filesFlag, openPlaceAt, placeOf } from '../target/place.ts'
 import { findTargetStore, storeFlags, storeLocation } from '../target/store.ts'
 import { noteTasks } from '../transfer/note-tasks.ts'
-import { showCount, showForeign } from '../transfer/progress.ts'
+import { fileProgress, type Progress, withProgress } from '../transfer/progress.ts'
+import { showCount, showForeign, showMegabytes } from '../transfer/progress-line.ts'
 import { putToStdout } from '../transfer/write-lines.ts'
 
 const withoutFilesFlag: Flag = { type: 'boolean', help: 'leave the bytes of files out that are not in the store' }
@@ -39,9 +40,14 @@ const refuseFiles = async (args: Arguments, copy: Dump, why: string): Promise<vo
 const withFiles = (why: string): OperatorError =>
   new OperatorError(`the store has files: ${why}, or leave them out with --without-files`)
 
-/** What `bringFiles` has done, for the summary. */
+/** The line of progress of a command, and what `bringFiles` has done, for the summary. */
 class Brought {
+  readonly progress: Progress
   files: CopiedFiles | undefined
+
+  constructor(progress: Progress) {
+    this.progress = progress
+  }
 
   get facts(): FileFacts {
     return this.files === undefined ? {} : { fileBytes: this.files.bytes, filesCopied: this.files.copied }
@@ -79,7 +85,8 @@ const bringFiles =
       else if ((await target.readMark()) !== undefined) throw otherStore(target)
       // Makes a directory that is not there yet.
       else await (await target.write(newBlobId(Date.now()))).abort()
-      brought.files = await copyFiles(copy, { from: source, to: target })
+      const onBytes = await fileProgress(brought.progress, copy, 'copying files')
+      brought.files = await copyFiles(copy, { from: source, to: target }, ({ bytes }) => onBytes(bytes))
       await markTarget(target, newMark ?? mark)
     } finally {
       await source.close()
@@ -93,7 +100,7 @@ const markTarget = async (place: BlobPlace, mark: string): Promise<void> => {
 
 /** A backup with the bytes of its files is checked with them; one without them has no directory. */
 const checkBytesOf =
-  (file: string, checked: FileFacts): WithCopy =>
+  (file: string, checked: FileFacts, progress: Progress): WithCopy =>
   async (copy) => {
     await requireNames(copy)
     const from = filesOfBackup(file)
@@ -102,9 +109,16 @@ const checkBytesOf =
     const place = isInPlace ? await openPlaceAt(from) : undefined
     try {
       if (place !== undefined) await requireMark(place, (await copy.fileMark())!)
-      const { bytes } = await checkFiles(copy, place, true, ({ line }) => {
+      const refuse = ({ line }: { line: string }): never => {
         throw new OperatorError(line)
-      })
+      }
+      const { bytes } = await checkFiles(
+        copy,
+        place,
+        true,
+        refuse,
+        await fileProgress(progress, copy, 'checking files'),
+      )
       checked.fileBytes = bytes
     } finally {
       await place?.close()
@@ -149,19 +163,24 @@ const createCommand: CliCommand = {
   details: `FILE holds the whole store, all organizations, as it was at one moment. It is checked and synced before
 it gets its name. An existing file is not overwritten. Only hashes of the API keys are in it, but the secrets
 and authorization headers of tasks are in it as they are.
-The bytes of files go to the directory FILE.files before that; those that are there already are not copied
-again, so backups of the same store may share it: cp -rl LAST.files NEXT.files saves the time.
-- as FILE is standard output: cubby backup create - | gzip > FILE. The copy is checked before the first byte
-is written; the summary goes to standard error. It has no bytes of files: a store with files needs
---without-files for it.`,
+The bytes of files are copied to the directory FILE.files first. Bytes that are there already are not copied
+again, so backups of the same store may share the directory: cp -rl LAST.files NEXT.files saves the time.
+FILE may be -, for standard output: cubby backup create - | gzip > FILE. The copy is checked before the
+first byte is written, and the summary goes to standard error. Bytes of files cannot be written there: a
+store with files needs --without-files.`,
+  example: 'cubby backup create cubby-2026-01-05.db',
   flags: { ...storeFlags, files: filesFlag, 'without-files': withoutFilesFlag, json: jsonFlag },
   async run(args) {
     if (args.positionals[0] === '-') return writeToOutput(args)
     const file = resolve(args.positionals[0]!)
     const store = await findTargetStore(args)
-    const brought = new Brought()
-    const contents = await store.createBackup(file, bringFiles(args, placeOfStore(args), filesOfBackup(file), brought))
-    printLine(report(args, { file, ...contents, ...brought.facts }, `wrote ${file}`))
+    const facts = await withProgress(async (progress) => {
+      const brought = new Brought(progress)
+      const withFiles = bringFiles(args, placeOfStore(args), filesOfBackup(file), brought)
+      const contents = await store.createBackup(file, withFiles, progress)
+      return { file, ...contents, ...brought.facts }
+    })
+    printLine(report(args, facts, `wrote ${file}`))
     return 0
   },
 }
@@ -171,13 +190,23 @@ const writeToOutput = async (args: Arguments): Promise<number> => {
     throw new UsageError('standard output is a terminal; write to a pipe: cubby backup create - | gzip > FILE')
   }
   const store = await findTargetStore(args)
-  const contents = await store.streamBackup(putToStdout, async (copy) => {
+  const requireNoFiles: WithCopy = async (copy) => {
     await requireNames(copy)
     // Also if all of them are small, and in the store: a script must not find out with the first large one.
     if (!args.flag('without-files') && (await hasFiles(copy))) {
       throw withFiles('standard output has no room for the bytes of its files; write to a FILE')
     }
     await requireBytesInStore(copy)
+  }
+  const contents = await withProgress((progress) => {
+    let written = 0
+    const write = async (bytes: Uint8Array): Promise<void> => {
+      if (written === 0) progress.step('writing to standard output', undefined, 'byte')
+      await putToStdout(bytes)
+      written += bytes.length
+      progress.show(written, () => undefined)
+    }
+    return store.streamBackup(write, requireNoFiles, progress)
   })
   printNote(report(args, { file: '-', ...contents }, 'wrote to standard output'))
   return 0
@@ -186,17 +215,18 @@ const writeToOutput = async (args: Arguments): Promise<number> => {
 const restoreCommand: CliCommand = {
   name: 'backup restore',
   positionals: ['[FILE]'],
-  summary: 'create a data directory from a backup, or from an archive as of a time',
-  details: `The directory must hold no store: nothing is overwritten. The copy is checked before it becomes the store:
-one with triggers, views or changed tables is refused.
+  summary: 'create a data directory from a backup, or from an archive',
+  details: `The directory must hold no store: nothing is overwritten. The copy is checked before it becomes the store. A
+copy with triggers, views or changed tables is refused.
 The bytes of files are read from the directory FILE.files.
-- as FILE is standard input: gunzip -c FILE | cubby backup restore -. A backup that was cut is rejected.
-API keys are as they were at the backup: revoke again what was revoked since. Tasks and their runs are too: a
-server repeats what was done since. To look at the store without that, start it with --no-tasks.
-With --from DIR and --at TIME instead of FILE: the store as it was at that time, from the archive that
-cubby serve --archive DIR writes. It has every write that was answered before TIME, and none that arrived
-after it. --files is then where the server has the bytes of files; those that the records of that time name
-are copied to the new data directory.`,
+FILE may be -, for standard input: gunzip -c FILE | cubby backup restore -. A cut one is rejected.
+API keys are as they were at the backup: revoke again what was revoked since. Tasks and runs are as they were
+too, so a server repeats what was done since. To look at the store first, start it with --no-tasks.
+Give --from DIR and --at TIME instead of FILE to restore the store as it was at that time from an archive,
+which cubby serve --archive DIR writes. The restored store has every write that was answered before TIME
+and none that arrived after it. --files then names where the server has the bytes of files. The files of that
+time are copied to the new data directory.`,
+  example: 'cubby backup restore cubby-2026-01-05.db --data ./restored',
   flags: {
     ...storeFlags,
     from: { type: 'string', value: 'DIR', help: 'the archive of cubby serve --archive' },
@@ -214,19 +244,22 @@ are copied to the new data directory.`,
     }
     const backup = file === '-' ? { name: 'standard input', bytes: process.stdin } : resolve(file!)
     const store = await findTargetStore(args)
-    const brought = new Brought()
     const place = placeOfStore(args)
-    const contents = await store.restoreBackup(backup, async (copy, newMark) => {
-      if (file === '-') {
-        await requireNames(copy)
-        await refuseFiles(args, copy, 'standard input has no bytes of its files; give the FILE')
-        await requireBytesInStore(copy)
-      } else await bringFiles(args, filesOfBackup(resolve(file!)), place, brought)(copy, newMark)
-      await markPlace(args, copy, newMark!, place)
-    })
     const data = store.describe()
-    printLine(report(args, { data, ...contents, ...brought.facts }, `restored ${data}`))
-    noteTasks(contents.tasks)
+    const facts = await withProgress(async (progress) => {
+      const brought = new Brought(progress)
+      const withCopy: WithCopy = async (copy, newMark) => {
+        if (file === '-') {
+          await requireNames(copy)
+          await refuseFiles(args, copy, 'standard input has no bytes of its files; give the FILE')
+          await requireBytesInStore(copy)
+        } else await bringFiles(args, filesOfBackup(resolve(file!)), place, brought)(copy, newMark)
+        await markPlace(args, copy, newMark!, place)
+      }
+      return { data, ...(await store.restoreBackup(backup, withCopy, progress)), ...brought.facts }
+    })
+    printLine(report(args, facts, `restored ${data}`))
+    noteTasks(facts.tasks)
     return 0
   },
 }
@@ -239,21 +272,26 @@ const restoreMoment = async (args: Arguments): Promise<number> => {
   const moment = { archive: resolve(archive), atMs: parseAt(at) }
   const store = await findTargetStore(args)
   const to = placeOf(storeLocation(args), undefined)!
-  const brought = new Brought()
-  const contents = await store.restoreBackup(moment, async (copy, newMark) => {
-    const from = args.text('files')
-    if (from === undefined && !args.flag('without-files') && (await hasFilesInPlace(copy))) {
-      const why = 'give the place of the bytes of files of the archived server with --files'
-      throw new OperatorError(`the store of that time has files: ${why}, or leave them out with --without-files`)
+  const withCopy =
+    (brought: Brought): WithCopy =>
+    async (copy, newMark) => {
+      const from = args.text('files')
+      if (from === undefined && !args.flag('without-files') && (await hasFilesInPlace(copy))) {
+        const why = 'give the place of the bytes of files of the archived server with --files'
+        throw new OperatorError(`the store of that time has files: ${why}, or leave them out with --without-files`)
+      }
+      // The store may have been restored since that time: then its place has another mark. All bytes are compared.
+      await bringFiles(args, from ?? to, to, brought, true)(copy, newMark)
+      await markPlace(args, copy, newMark!, to)
     }
-    // The store may have been restored since that time: then its place has another mark. All bytes are compared.
-    await bringFiles(args, from ?? to, to, brought, true)(copy, newMark)
-    await markPlace(args, copy, newMark!, to)
-  })
   const data = store.describe()
-  const time = new Date(moment.atMs).toISOString()
-  printLine(report(args, { data, at: moment.atMs, ...contents, ...brought.facts }, `restored ${data} as of ${time}`))
-  noteTasks(contents.tasks)
+  const facts = await withProgress(async (progress) => {
+    const brought = new Brought(progress)
+    const contents = await store.restoreBackup(moment, withCopy(brought), progress)
+    return { data, at: moment.atMs, ...contents, ...brought.facts }
+  })
+  printLine(report(args, facts, `restored ${data} as of ${new Date(moment.atMs).toISOString()}`))
+  noteTasks(facts.tasks)
   return 0
 }
 
@@ -270,17 +308,20 @@ const verifyCommand: CliCommand = {
   name: 'backup verify',
   positionals: ['PATH'],
   summary: 'check a backup, or an archive',
-  details: `A file is checked like a restore checks it, in a copy beside it that is removed again. A directory is an
-archive of cubby serve --archive: every file of it is read and compared with its digest, and the times that
-can be restored are listed, with the gaps between them. That works while the server writes it.
-Exit code 1 if something is damaged or missing. The bytes of files are read from the directory FILE.files; a
-backup without that directory has none of them, and the summary says so.`,
+  details: `A file is checked as a restore checks it, in a copy beside it that is removed again. A directory is an
+archive of cubby serve --archive. Every file of it is read and compared with its digest, and the times
+that can be restored are listed, with the gaps between them. The server may write the archive meanwhile.
+The exit code is 1 if something is damaged or missing. The bytes of files are read from the directory
+FILE.files. If a backup has no such directory, the summary says that it is without the bytes.`,
+  example: 'cubby backup verify cubby-2026-01-05.db',
   flags: { json: jsonFlag },
   async run(args) {
     const path = resolve(args.positionals[0]!)
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
       const checked: FileFacts = {}
-      const contents = await verifyBackup(path, checkBytesOf(path, checked))
+      const contents = await withProgress((progress) =>
+        verifyBackup(path, checkBytesOf(path, checked, progress), progress),
+      )
       printLine(report(args, { file: path, ...contents, ...checked }, path))
       return 0
     }
@@ -325,7 +366,5 @@ const showFiles = ({ files, fileBytes, filesCopied }: Facts): string => {
   if (fileBytes === undefined) return ' without their bytes'
   return ` (${showMegabytes(fileBytes)}${filesCopied === undefined ? '' : `, ${filesCopied} copied`})`
 }
-
-const showMegabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`
 
 export const backupCommands: CliCommand[] = [createCommand, restoreCommand, verifyCommand]

@@ -2,6 +2,8 @@ import { jsonFlag } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printLine, printNote } from '../print.ts'
 import { findTargetStore, storeFlags } from '../target/store.ts'
+import { withProgress } from '../transfer/progress.ts'
+import { showMegabytes } from '../transfer/progress-line.ts'
 
 export const compactCommand: CliCommand = {
   name: 'compact',
@@ -11,12 +13,17 @@ before and after. A server gives free pages back while it runs; half-empty pages
 leave, only this command removes. A store of an older version also gets the setting with which a server gives
 pages back. Needs room beside the store, and says how much before it begins. It may be killed at any moment:
 the store is then as it was, or compacted.`,
+  example: 'cubby compact --data ./cubby-data',
   flags: { ...storeFlags, json: jsonFlag },
   async run(args) {
     const store = await findTargetStore(args)
-    const { bytesBefore, bytesAfter, isShort } = await store.compact(({ neededBytes, freeBytes }) =>
-      printNote(
-        `cubby: needs up to ${showMegabytes(neededBytes)} of room meanwhile; ${showMegabytes(freeBytes)} are free`,
+    const { bytesBefore, bytesAfter, isShort } = await withProgress((progress) =>
+      store.compact(
+        ({ neededBytes, freeBytes }) =>
+          progress.say(
+            `cubby: needs up to ${showMegabytes(neededBytes)} of room meanwhile; ${showMegabytes(freeBytes)} are free`,
+          ),
+        progress,
       ),
     )
     const data = store.describe()
@@ -27,5 +34,3 @@ the store is then as it was, or compacted.`,
     return 0
   },
 }
-
-const showMegabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`

@@ -4,7 +4,7 @@ import { openClock } from '../../process/clock.ts'
 import { jsonFlag } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine } from '../print.ts'
-import { requireOrganization } from '../target/organization.ts'
+import { orgFlag, requireOrganization } from '../target/organization.ts'
 import { parseServerUrl, remoteFlags } from '../target/remote.ts'
 import { storeFlags, withStore } from '../target/store.ts'
 
@@ -13,9 +13,10 @@ export const consoleLinkCommand: CliCommand = {
   summary: 'print a link that signs in to the console',
   details: `The link works in a browser for ${linkMinutes} minutes. It contains a secret key of the organization that was made for it
 alone: whoever has the link has the key. The console replaces it with a key of its own and revokes it.`,
+  example: 'cubby console link --url http://127.0.0.1:4600',
   flags: {
     ...storeFlags,
-    org: { type: 'string', value: 'NAME', help: 'the organization', default: 'default' },
+    org: orgFlag,
     url: remoteFlags.url!,
     json: jsonFlag,
   },

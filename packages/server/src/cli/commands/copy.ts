@@ -13,7 +13,8 @@ import type { CliCommand } from '../command.ts'
 import { printJson, printLine } from '../print.ts'
 import { filesFlag, openPlaceAt, openPlaceOf, placeOf } from '../target/place.ts'
 import { noteTasks } from '../transfer/note-tasks.ts'
-import { Progress, showCount, showRate } from '../transfer/progress.ts'
+import { Progress } from '../transfer/progress.ts'
+import { showCount, showRate } from '../transfer/progress-line.ts'
 
 const parseLocation = (args: Arguments, flag: 'from' | 'to'): StoreLocation => {
   const text = args.text(flag)
@@ -30,13 +31,14 @@ const refuseFilled = async (engine: Engine, store: ClosedStore): Promise<void> =
 
 export const copyCommand: CliCommand = {
   name: 'copy',
-  summary: 'copy a whole store into another one; each may be embedded or PostgreSQL',
+  summary: 'copy a whole store into another one, also between the engines',
   details: `Copies organizations, API keys, tables, buckets and tasks (deleted ones too), records, files and runs with
 their versions and times, from one snapshot of the source, and then compares both stores. API keys, cursors,
 signed URLs, leases and the secrets that sign pushes keep working. The copy does not contain what is written
-to the source after it began: stop the source's servers first. Servers on both stores would both make the
-runs of tasks: start one of them with cubby serve --no-tasks. Files of a data directory are in DIR/files;
---files is the place of the other store's files.`,
+to the source after it began: stop the source's servers first. If servers run on both stores, both run the
+tasks: start one of them with cubby serve --no-tasks. The files of a data directory are in DIR/files.
+--files names where the other store has its files.`,
+  example: 'cubby copy --from ./cubby-data --to postgres://cubby@127.0.0.1/cubby --files s3://bucket/files',
   flags: {
     from: { type: 'string', value: 'STORE', help: 'a data directory or postgres://user:password@host/db' },
     to: { type: 'string', value: 'STORE', help: 'the same; this store must be empty' },

@@ -6,7 +6,8 @@ import { dbFlag, requireName, tableFlag } from '../target/address.ts'
 import { chooseTarget, type Target, targetFlags } from '../target/target.ts'
 import { type ExportSource, openServerSource, openStoreSource, type SourceTable } from '../transfer/export-source.ts'
 import { recordLines, tableLine } from '../transfer/ndjson.ts'
-import { Progress, showCount, showRate } from '../transfer/progress.ts'
+import { Progress } from '../transfer/progress.ts'
+import { showCount, showRate } from '../transfer/progress-line.ts'
 import { type LineWriter, refuseExisting, writeToFile, writeToStdout } from '../transfer/write-lines.ts'
 
 export const exportCommand: CliCommand = {
@@ -18,6 +19,7 @@ given; without --out the lines go to standard output.
 With --data or --store it reads one consistent snapshot of the store, also beside a running server.
 It covers the records of tables only, not the files of buckets and not tasks with their runs: see cubby
 backup, cubby copy, cubby files, cubby tasks.`,
+  example: 'cubby export --db app --out app.ndjson.gz',
   flags: {
     db: dbFlag,
     table: { ...tableFlag, help: 'this table only' },

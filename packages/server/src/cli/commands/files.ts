@@ -6,10 +6,11 @@ import type { CliCommand } from '../command.ts'
 import { printJson, printLine } from '../print.ts'
 import { checkName, dbFlag, ifMatchFlag, ifMatchHeader, parseIfMatch, requireName } from '../target/address.ts'
 import { bucketPath, filePath, parseProperties, propertyFlags, requireFileName } from '../target/file-address.ts'
-import { openRemote, remoteFlags } from '../target/remote.ts'
+import { openRemote, type Remote, remoteFlags } from '../target/remote.ts'
 import { ifAbsentFlag, parseConditions, parseTtlFlag, ttlFlag } from '../target/write-flags.ts'
 import { download } from '../transfer/download.ts'
 import { printFiles, printFilesAsJson } from '../transfer/file-list.ts'
+import { queryPage } from '../transfer/pages.ts'
 import { openUploadSource, upload } from '../transfer/upload.ts'
 import { writeBytesToFile, writeBytesToStdout } from '../transfer/write-bytes.ts'
 import { refuseExisting, writeTextToStdout } from '../transfer/write-lines.ts'
@@ -22,6 +23,7 @@ const fileIfMatchFlag = { ...ifMatchFlag, help: 'only if its updatedAt is this; 
 const putCommand: CliCommand = {
   ...wordsOf('putFile'),
   positionals: ['BUCKET', '[NAME]', 'FILE'],
+  example: 'cubby files put photos cats/tom.jpg tom.jpg --db app',
   details: `Prints the file's record. NAME is the last part of FILE if it is not given. - as FILE is standard input, and
 needs a NAME. An existing file is replaced as a whole: without --visibility public the new one is private,
 also if the old one was public. The file that is there stays until all bytes have arrived.`,
@@ -69,6 +71,7 @@ const getCommand: CliCommand = {
   details: `They are compared with the digest of the file. With --out the file is written whole or not at all, and an
 existing one is not overwritten unless --force is given; without --out the bytes go to standard output,
 which must not be a terminal unless --out - says so.`,
+  example: 'cubby files get photos cats/tom.jpg --db app --out tom.jpg',
   flags: {
     db: dbFlag,
     out: { type: 'string', value: 'FILE', short: 'o', help: 'write to this file; - is standard output' },
@@ -76,7 +79,8 @@ which must not be a terminal unless --out - says so.`,
     ...remoteFlags,
   },
   async run(args) {
-    const path = filePath(args, requireFileName(args.positionals[1]!))
+    const name = requireFileName(args.positionals[1]!)
+    const path = filePath(args, name)
     const out = args.text('out')
     const replaces = args.flag('force')
     if (out === '') throw new UsageError('--out is empty; it takes the name of a file')
@@ -88,9 +92,25 @@ which must not be a terminal unless --out - says so.`,
     const remote = openRemote(args)
     // Before the request, which may be for a large file.
     if (!toStdout && !replaces) refuseExisting(out)
-    await download(remote, path, () => (toStdout ? writeBytesToStdout() : writeBytesToFile(out, { replaces })))
+    await download(remote, {
+      path,
+      isOnTerminal: toStdout && process.stdout.isTTY === true,
+      size: process.stderr.isTTY ? await findSize(remote, args, name) : undefined,
+      openOutput: () => (toStdout ? writeBytesToStdout() : writeBytesToFile(out, { replaces })),
+    })
     return 0
   },
+}
+
+/** Undefined if it is not known: the download itself says what is wrong. */
+const findSize = async (remote: Remote, args: Arguments, name: string): Promise<number | undefined> => {
+  const bucket = `_buckets/${args.positionals[0]}`
+  const query = { prefix: JSON.stringify(name), limit: '1' }
+  const items = await queryPage(remote, requireName(args, 'db'), bucket, query).then(
+    ({ items }) => items.map((item) => JSON.parse(item)),
+    () => [],
+  )
+  return items.find((file) => file.name === name)?.size
 }
 
 const listCommand: CliCommand = {
@@ -125,7 +145,7 @@ record of each. A public key lists the public files.`,
 }
 
 const urlCommand: CliCommand = {
-  ...wordsOf('getFileUrl'),
+  ...wordsOf('getFileUrl', '--expires 1h'),
   details: `Prints the URL. A public file has a permanent one; --expires gives a signed one also for it. Every other URL
 is signed, and ends with the API key that signed it. With --put the URL is for an upload of this one name:
 curl -T FILE URL. Only if the name is free, unless --replace is given.`,

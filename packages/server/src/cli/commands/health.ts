@@ -14,9 +14,10 @@ const answerBytesMax = 4_096
 export const healthCommand: CliCommand = {
   name: 'health',
   summary: 'check that a server can serve',
-  details: `Exit 0 and one line if it can, exit 1 and one line that says why if not. For health checks of containers and
-scripts: it needs no key. Without --url it asks the server that "cubby serve" starts with the same --host and
---port, or CUBBY_HOST and CUBBY_PORT. Variables for proxies have no effect.`,
+  details: `Exits with 0 and one line if the server can serve, and with 1 and the reason if not. The command needs no key:
+health checks of containers and scripts can use it. Without --url it asks the server that cubby serve
+starts with the same --host and --port, or CUBBY_HOST and CUBBY_PORT. Variables for proxies have no effect.`,
+  example: 'cubby health --url http://127.0.0.1:4600',
   flags: {
     url: { type: 'string', value: 'URL', help: `the server's address (${defaultUrl})` },
     host: { ...serveCommand.flags.host!, help: 'the address that the server listens on' },

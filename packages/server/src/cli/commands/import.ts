@@ -10,7 +10,8 @@ import { formatFlags, openLines, parseFormat } from '../transfer/import-format.t
 import { LineImporter } from '../transfer/import-lines.ts'
 import { type ImportProgress, ImportState } from '../transfer/import-state.ts'
 import { type ImportTarget, openServerTarget, openStoreTarget } from '../transfer/import-target.ts'
-import { Progress, showCount, showRate } from '../transfer/progress.ts'
+import { Progress } from '../transfer/progress.ts'
+import { showCount, showRate } from '../transfer/progress-line.ts'
 import type { LineReader } from '../transfer/read-lines.ts'
 
 const saveEveryMs = 1_000
@@ -28,8 +29,9 @@ With --data or --store it writes into the store itself and keeps updatedAt; no s
 directory at that time. Through a server, updatedAt is the time of the import.
 With --hash-key the lines are those of another program: each is a JSON object, or a line of CSV below a
 header, and becomes the data of a record in the table --db, --table, which must exist. The key fields stay in
-the data; a number as a key is used as it is written. Cells of CSV are strings; empty ones are left out.
-It covers the records of tables only, not the files of buckets: see cubby backup, cubby copy, cubby files.`,
+the data. A number as a key is used as it is written. Cells of CSV are strings, and empty cells are left out.
+Only records of tables are imported. For the files of buckets see cubby copy and cubby files.`,
+  example: 'cubby import people.csv --db app --table people --format csv --hash-key email',
   flags: {
     db: { ...dbFlag, help: 'import into this database instead of those in the lines' },
     table: { ...tableFlag, help: 'import into this table instead of those in the lines' },

@@ -12,19 +12,12 @@ import { openClock } from '../../process/clock.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { Organization } from '../../store/organizations.ts'
-import { type Arguments, type Flag, jsonFlag, orUsageError, UsageError } from '../arguments.ts'
+import { jsonFlag, orUsageError, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine, printTable, tableWidth } from '../print.ts'
-import { requireOrganization } from '../target/organization.ts'
+import { orgFlag, requireOrganization } from '../target/organization.ts'
 import { storeFlags, withStore } from '../target/store.ts'
 import { wordsOf } from '../verb-command.ts'
-
-const orgFlag: Flag = { type: 'string', value: 'NAME', help: 'the organization' }
-
-/** Checked before the store is opened: a mistake in the call touches nothing. */
-const requireFlag = (args: Arguments, flag: string, shown: string): void => {
-  if (args.text(flag) === undefined) throw new UsageError(`${shown} is missing`)
-}
 
 const asOperator = (engine: Engine, { id }: Organization): OperatorAccess => ({ engine, orgId: id })
 
@@ -50,8 +43,7 @@ const createCommand: CliCommand = {
     json: jsonFlag,
   },
   async run(args) {
-    requireFlag(args, 'org', '--org NAME')
-    requireFlag(args, 'kind', '--kind secret or --kind public')
+    if (args.text('kind') === undefined) throw new UsageError('--kind secret or --kind public is missing')
     const nowMs = openClock(process.env).now()
     const request = orUsageError(() => ({
       kind: parseKeyKind(args.text('kind')),
@@ -64,8 +56,9 @@ const createCommand: CliCommand = {
       const { apiKey, text } = await createApiKey(asOperator(engine, organization), request, nowMs)
       if (args.flag('json')) printJson(presentNewApiKey(apiKey, text))
       else {
-        printLine(`id   ${apiKey.id}`)
-        printLine(`key  ${text}`)
+        printLine(`organization  ${organization.name}`)
+        printLine(`id            ${apiKey.id}`)
+        printLine(`key           ${text}`)
       }
       return 0
     })
@@ -74,11 +67,10 @@ const createCommand: CliCommand = {
 
 const listCommand: CliCommand = {
   ...wordsOf('listApiKeys'),
-  details: `The keys of one organization, newest first: the databases that a key may use, when it expires and when it was
+  details: `The keys of the organization, newest first: the databases that a key may use, when it expires and when it was
 last used, in UTC. The time of the last use may be 30 seconds late.`,
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
   async run(args) {
-    requireFlag(args, 'org', '--org NAME')
     return withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args.text('org')!)
       const nowMs = openClock(process.env).now()
@@ -90,7 +82,11 @@ last used, in UTC. The time of the last use may be 30 seconds late.`,
       }
       const shown = keys.map((key) => presentApiKey(key, nowMs))
       if (args.flag('json')) printJson({ keys: shown, cursor: null })
-      else printKeys(shown)
+      else {
+        // A script that names the organization gets the table alone.
+        if (!args.isGiven('org')) printLine(`organization ${organization.name}`)
+        printKeys(shown)
+      }
       return 0
     })
   },
@@ -130,7 +126,6 @@ const revokeCommand: CliCommand = {
   details: 'This is permanent. When the command ends, running servers reject the key too.',
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
   async run(args) {
-    requireFlag(args, 'org', '--org NAME')
     return withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args.text('org')!)
       const nowMs = openClock(process.env).now()
@@ -142,7 +137,7 @@ const revokeCommand: CliCommand = {
         },
       )
       if (args.flag('json')) printJson(presentApiKey(key, nowMs))
-      else printLine(`revoked ${key.id}`)
+      else printLine(`revoked ${key.id} of the organization ${organization.name}`)
       return 0
     })
   },

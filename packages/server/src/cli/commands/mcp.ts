@@ -21,6 +21,7 @@ export const mcpCommand: CliCommand = {
   summary: 'tools for agents on standard input and output (MCP)',
   details: `For clients of the Model Context Protocol that start a program, as desktop clients do. Each line of standard
 input is one message. It is sent to /mcp of the server, and the answer is one line of standard output.`,
+  example: 'cubby mcp --read-only --db app',
   flags: {
     'read-only': { type: 'boolean', help: 'only the tools that read, whatever the key may do' },
     db: { type: 'string', value: 'NAME', help: 'only this database; the tools have no argument db' },

@@ -26,7 +26,7 @@ import { filesFlag } from '../target/place.ts'
 import { storeFlags, withStore } from '../target/store.ts'
 import { exportFromStore } from '../transfer/export-from-store.ts'
 import type { ExportedRows } from '../transfer/export-organization.ts'
-import { showCount } from '../transfer/progress.ts'
+import { showCount } from '../transfer/progress-line.ts'
 import { writeDirectory } from '../transfer/write-directory.ts'
 
 const createCommand: CliCommand = {
@@ -34,6 +34,7 @@ const createCommand: CliCommand = {
   positionals: ['NAME'],
   summary: summaryOf(createOrganizationOperation),
   details: 'The keys are printed only once: the store keeps their hashes.',
+  example: 'cubby orgs create acme',
   flags: { ...storeFlags, json: jsonFlag },
   async run(args) {
     const name = parseOrganizationName(args)
@@ -65,6 +66,7 @@ const parseOrganizationName = (args: Arguments): string => orUsageError(() => pa
 const listCommand: CliCommand = {
   name: 'orgs list',
   summary: summaryOf(listOrganizationsOperation),
+  example: 'cubby orgs list',
   flags: { ...storeFlags, json: jsonFlag },
   run: (args) =>
     withStore(args, { mustExist: true }, async (engine) => {
@@ -86,9 +88,10 @@ const deleteCommand: CliCommand = {
   positionals: ['NAME'],
   summary: summaryOf(deleteOrganizationOperation),
   details: `When the command ends, running servers answer 401 invalid_api_key to its keys and 404 to the URLs of its
-files, and its tasks stop: no run is claimed, pushed or scheduled. What was in flight is not applied.
-For 7 days cubby orgs restore brings all of it back. Then a server removes it for good, in small steps, and
-its name is free. cubby orgs export keeps a copy.`,
+files, and its tasks stop: no run is claimed, pushed or scheduled. Requests in flight are not applied.
+For 7 days cubby orgs restore brings all of it back. Then a server removes it for good, in small steps,
+and its name is free. cubby orgs export keeps a copy.`,
+  example: 'cubby orgs delete acme --confirm acme',
   flags: {
     ...storeFlags,
     confirm: { type: 'string', value: 'NAME', help: 'the name once more: without it nothing is deleted' },
@@ -123,6 +126,7 @@ const restoreCommand: CliCommand = {
   summary: summaryOf(restoreOrganizationOperation),
   details: `Its keys work again when the command ends. Keys that were revoked before stay revoked, and tables that were
 deleted before stay deleted.`,
+  example: 'cubby orgs restore acme',
   flags: { ...storeFlags, json: jsonFlag },
   async run(args) {
     const name = parseOrganizationName(args)
@@ -145,11 +149,12 @@ const exportCommand: CliCommand = {
   name: 'orgs export',
   positionals: ['NAME'],
   summary: 'export everything of one organization into a directory',
-  details: `DIR gets the records of each database as cubby export writes them, the files of buckets with their records
-and bytes, the declarations of tasks with their runs, and a list of the API keys without the keys themselves.
+  details: `The records of each database are written as cubby export writes them, with the files of buckets, the
+declarations of tasks and their runs, and a list of the API keys without the keys themselves.
 Secrets and authorization headers of tasks are left out, and so are deleted tables, buckets and tasks.
-It is one consistent snapshot of the store, also beside a running server, and also of a deleted organization.
-DIR must not exist: it gets its name when it is whole.`,
+The export is one consistent snapshot of the store. A server may run, and the organization may be deleted.
+DIR must not exist. It gets its name when it is complete.`,
+  example: 'cubby orgs export acme --to ./acme',
   flags: {
     ...storeFlags,
     to: { type: 'string', value: 'DIR', help: 'the new directory' },

@@ -9,7 +9,7 @@ import { writeTextToStdout } from '../transfer/write-lines.ts'
 import { wordsOf } from '../verb-command.ts'
 
 export const putCommand: CliCommand = {
-  ...wordsOf('putRecord'),
+  ...wordsOf('putRecord', `--data '{"status":"open"}'`),
   details: `Prints the record. The data is a JSON object, from --data or from standard input. It is stored exactly as
 given.`,
   flags: {

@@ -21,7 +21,7 @@ const operators = [
 ] as const
 
 export const queryCommand: CliCommand = {
-  ...wordsOf('queryRecords'),
+  ...wordsOf('queryRecords', '--index i1 --hash open --gte 2026-01-01T00:00:00Z'),
   details: `Prints one record per line. --select keys leaves out their data; --select count prints how many there are.
 Without --index the query is by primary key: --hash is the hash key. --index t is by time of the last write,
 newest first; --index i1 to i5 are the declared indices. Keys are used literally. Values of a declared

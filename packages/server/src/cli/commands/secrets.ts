@@ -13,6 +13,7 @@ export const secretsRotateCommand: CliCommand = {
 URLs of files. When the command ends, running servers use the new secret. Signed URLs and cursors of an
 earlier secret are accepted for 7 days after its rotation, those of ${earlierSecretsMax} earlier ones at most. API keys, and the
 secrets that sign pushes of tasks, stay as they are.`,
+  example: 'cubby secrets rotate',
   flags: {
     ...storeFlags,
     now: { type: 'boolean', help: 'accept nothing of earlier secrets any more' },

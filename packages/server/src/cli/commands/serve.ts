@@ -35,6 +35,7 @@ export const serveCommand: CliCommand = {
 prints both, only once, with a link that signs in to the console for 15 minutes. Later starts print the
 commands that create another key and another link. SIGTERM or SIGINT stops the server after the accepted
 requests are answered.`,
+  example: 'cubby serve --data /var/lib/cubby --port 4600',
   flags: {
     ...storeFlags,
     host: { type: 'string', value: 'H', help: 'address to listen on', default: '127.0.0.1' },
@@ -43,7 +44,7 @@ requests are answered.`,
     files: filesFlag,
     'adopt-files': {
       type: 'boolean',
-      help: 'take the place of the files over from another store; see docs/operating.md',
+      help: 'take the place of the files over from another store; see docs/running.md',
     },
     'small-files-in-store': {
       type: 'boolean',

@@ -14,6 +14,7 @@ export const statsCommand: CliCommand = {
   details: `Counts records of tables, files of buckets and runs of tasks, and those written in the last day and week.
 Bytes are those of keys and data, of files, and of payloads and results; indexes are not included. A table
 that cannot be counted within a second has an estimate, marked ~. Works beside a running server.`,
+  example: 'cubby stats --org acme --db app',
   flags: {
     ...storeFlags,
     org: { type: 'string', value: 'NAME', help: 'only this organization' },

@@ -32,6 +32,7 @@ const parseJsonFlag = (text: string): unknown => {
 
 export const tableCommands: CliCommand[] = [
   verbCommand('createTable', {
+    example: '--i1 status,placedAt',
     details: `Indices cannot be changed later. --i1 status,placedAt declares the index i1 with the hash field status and the
 range field placedAt; --indices takes the JSON of the HTTP API, for field names with a comma. If the table
 exists with the same indices, it is printed and not changed.`,
@@ -42,7 +43,7 @@ exists with the same indices, it is printed and not changed.`,
     body: (args) => JSON.stringify({ indices: parseDeclared(args) }),
     repeatable: true,
   }),
-  listCommand('table'),
+  listCommand('table', 'The tables of one database, with their indices.'),
   describeCommand('table'),
   dropCommand('table', 'records'),
   restoreCommand('table'),

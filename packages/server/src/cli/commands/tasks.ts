@@ -4,15 +4,16 @@ import { isFinished, type RunStatus, runStatuses } from '../../core/tasks/run.ts
 import type { TaskAddress } from '../../operations/access.ts'
 import { type Flag, jsonFlag, parseCount, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
-import { printNote } from '../print.ts'
+import { printJson, printLine, printNote } from '../print.ts'
 import { dbFlag, ifMatchFlag, requireRunId } from '../target/address.ts'
 import { openRemote, type Remote, remoteFlags, requestOf } from '../target/remote.ts'
 import { declarationFlags, newRunFlags, parseDeclared, parseNewRun, taskAddress } from '../target/task-flags.ts'
 import { ifAbsentFlag, parseConditions } from '../target/write-flags.ts'
-import { printRunCount, printRuns, printRunsAsJson, type RunListing } from '../transfer/run-list.ts'
+import { showCount } from '../transfer/progress-line.ts'
+import { countRuns, printRuns, printRunsAsJson, type RunListing } from '../transfer/run-list.ts'
+import { changeEachRun } from '../transfer/runs-by-status.ts'
 import { setPaused } from '../transfer/set-paused.ts'
-import { printTasks } from '../transfer/task-list.ts'
-import { printObject, printObjects } from '../transfer/write-lines.ts'
+import { printObject } from '../transfer/write-lines.ts'
 import { describeCommand, dropCommand, listCommand, restoreCommand, verbCommand, wordsOf } from '../verb-command.ts'
 
 // The routes of tasks and of their runs, for the shell. Workers and receivers of pushes are programs: see the client.
@@ -29,7 +30,7 @@ const namingFlag = async <T>(member: 'url' | 'key', flag: string, answer: Promis
 }
 
 const declareCommand: CliCommand = {
-  ...wordsOf('declareTask'),
+  ...wordsOf('declareTask', '--push-to https://example.com/mail --attempts 5'),
   details: `The whole declaration is replaced: what is not given gets its default, also --push-to, --authorization and the
 schedule. Its runs stay. The answer that first has a URL has the secret that signs pushes; it is shown this
 once. To change nothing but paused: cubby tasks pause, cubby tasks resume.`,
@@ -57,6 +58,7 @@ const pauseCommand = (name: string, paused: boolean, summary: string, details: s
   positionals: ['TASK'],
   summary,
   details,
+  example: `cubby ${name} mail --db app`,
   flags: { db: dbFlag, ...remoteFlags },
   async run(args) {
     await printObject(await setPaused(openRemote(args), taskAddress(args), paused))
@@ -95,7 +97,7 @@ const waitForRun = async (remote: Remote, address: TaskAddress, first: string): 
 const waitFlag: Flag = { type: 'boolean', help: 'wait until the run is finished; exit 1 unless it has succeeded' }
 
 const runCommand: CliCommand = {
-  ...wordsOf('runTask'),
+  ...wordsOf('runTask', `--payload '{"to":"ada@example.com"}' --wait`),
   details: `Prints the run. With an --id that exists already, that run, if it has the same payload; with a --run-key of
 which a run is queued, that run with the new payload.`,
   flags: { db: dbFlag, ...newRunFlags, wait: waitFlag, ...remoteFlags },
@@ -113,7 +115,7 @@ which a run is queued, that run with the new payload.`,
 }
 
 const runsCommand: CliCommand = {
-  ...wordsOf('queryRuns'),
+  ...wordsOf('queryRuns', '--status failed'),
   details: 'One run per line, the one that changed last first. --json prints the whole runs.',
   flags: {
     db: dbFlag,
@@ -125,25 +127,72 @@ const runsCommand: CliCommand = {
     json: { ...jsonFlag, help: 'print JSON, one run per line' },
   },
   async run(args) {
+    const status = args.text('status')
     const listing: RunListing = {
       ...taskAddress(args),
-      status: parseStatus(args.text('status')),
+      status: status === undefined ? undefined : parseStatus(status, runStatuses),
       oldestFirst: args.flag('oldest'),
       runsMax: parseCount(args, 'limit', 1, 1_000_000_000),
     }
     const unused = args.flag('count') ? ['limit', 'oldest', 'json'].find((flag) => args.isGiven(flag)) : undefined
     if (unused !== undefined) throw new UsageError(`--count and --${unused} cannot be combined`)
     const remote = openRemote(args)
-    if (args.flag('count')) await printRunCount(remote, listing)
+    if (args.flag('count')) printLine(String(await countRuns(remote, listing)))
     else await (args.flag('json') ? printRunsAsJson : printRuns)(remote, listing)
     return 0
   },
 }
 
-const parseStatus = (text: string | undefined): RunListing['status'] => {
-  const status = runStatuses.find((known) => known === text)
-  if (text === undefined || status !== undefined) return status
-  throw new UsageError(`--status is "${text}"; it takes ${runStatuses.join(', ')}`)
+const parseStatus = (text: string, statuses: readonly RunStatus[]): RunStatus => {
+  const status = statuses.find((known) => known === text)
+  if (status !== undefined) return status
+  throw new UsageError(`--status is "${text}"; it takes ${statuses.join(', ')}`)
+}
+
+/** Changes the runs that are named, or with --status all that have this status. */
+const byStatus = (
+  id: 'retryRun' | 'cancelRun',
+  done: string,
+  statuses: readonly RunStatus[],
+  differences: { details: string; repeatable?: true },
+): CliCommand => {
+  const named = verbCommand(id, differences)
+  return {
+    ...named,
+    positionals: ['TASK', '[RUN]...'],
+    example: `cubby ${named.name} mail --status ${statuses[0]} --db app`,
+    flags: {
+      db: dbFlag,
+      status: { type: 'string', value: 'STATUS', help: `all runs that are ${statuses.join(' or ')}` },
+      json: { ...jsonFlag, help: 'with --status: print the counts as JSON' },
+      ...remoteFlags,
+    },
+    async run(args) {
+      const text = args.text('status')
+      if (args.positionals.length > 1) {
+        const unused = ['status', 'json'].find((flag) => args.isGiven(flag))
+        if (unused !== undefined) throw new UsageError(`RUN and --${unused} cannot be combined`)
+        return named.run(args)
+      }
+      if (text === undefined) throw new UsageError(`RUN is missing; name runs, or give --status ${statuses[0]}`)
+      const status = parseStatus(text, statuses)
+      const listing = { ...taskAddress(args), status, oldestFirst: false, runsMax: Number.POSITIVE_INFINITY }
+      const counts = { changed: 0, skipped: 0 }
+      const summary = (): string => {
+        const skipped = counts.skipped === 0 ? '' : `; skipped ${counts.skipped} that changed meanwhile`
+        return `${done} ${showCount(counts.changed, 'run')} of ${listing.task}${skipped}`
+      }
+      try {
+        await changeEachRun(openRemote(args), { id, repeatable: differences.repeatable === true }, listing, counts)
+      } catch (error) {
+        if (counts.changed > 0) printNote(`cubby: ${summary()}, before it failed`)
+        throw error
+      }
+      if (args.flag('json')) printJson({ [done]: counts.changed, skipped: counts.skipped })
+      else printLine(summary())
+      return 0
+    },
+  }
 }
 
 const getCommand: CliCommand = {
@@ -162,12 +211,11 @@ const getCommand: CliCommand = {
 
 export const tasksCommands: CliCommand[] = [
   declareCommand,
-  listCommand('task', {
-    details: `One task per line: its state, since when its oldest due run has been waiting, when its schedule runs next, and
-where its runs are pushed. --json prints the whole declaration of each.`,
-    flags: { json: { ...jsonFlag, help: 'print JSON, one task per line' } },
-    print: (pages, args) => (args.flag('json') ? printObjects : printTasks)(pages),
-  }),
+  listCommand(
+    'task',
+    `One task per line: its state, since when its oldest due run has been waiting, when its schedule runs next, and
+where its runs are pushed.`,
+  ),
   describeCommand('task'),
   pauseCommand(
     'tasks pause',
@@ -189,18 +237,20 @@ declaration stays as it is.`,
     body: (args) => (args.flag('revoke-old') ? '{"revokeOld":true}' : undefined),
   }),
   dropCommand('task', 'runs'),
-  restoreCommand('task', { note: ' Its runs continue.', listingFlags: '--deleted --json' }),
+  restoreCommand('task', ' Its runs continue.'),
   runCommand,
   runsCommand,
   getCommand,
-  verbCommand('retryRun', {
+  byStatus('retryRun', 'retried', ['failed', 'succeeded', 'cancelled'], {
     details: `Prints each run. For one that cannot be retried it says why, goes on with the others, and exits with 1.
-To retry all that have failed, with the database in CUBBY_DB:
-cubby tasks runs TASK --status failed --limit 1000000 --json | jq -r .id | xargs -r cubby tasks retry TASK`,
+With --status instead of runs it retries all runs of the task that have this status, and prints how many.
+Runs that got another status meanwhile are skipped.`,
   }),
-  verbCommand('cancelRun', {
+  byStatus('cancelRun', 'cancelled', ['queued', 'running'], {
     details: `Prints each run. For one that has finished it says so, goes on with the others, and exits with 1. Nothing
-of an attempt that is running is accepted any more.`,
+of an attempt that is running is accepted any more.
+With --status instead of runs it cancels all runs of the task that have this status, and prints how many.
+Runs that got another status meanwhile are skipped.`,
     // A run that is cancelled already stays so; a repeated retry would be refused.
     repeatable: true,
   }),

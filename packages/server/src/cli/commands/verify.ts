@@ -3,13 +3,15 @@ import { checkNames, type NameFinding } from '../../operations/transfer/check-na
 import { checkFiles, hasFilesInPlace } from '../../operations/transfer/copy-files.ts'
 import type { Engine } from '../../store/engine.ts'
 import { holdingSweep } from '../../store/hold-sweep.ts'
+import type { CheckNotes } from '../../store/maintenance.ts'
 import type { TableKind } from '../../store/tables.ts'
 import { type Arguments, jsonFlag } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine, printNote } from '../print.ts'
 import { filesFlag, openPlaceOf, placeOf } from '../target/place.ts'
 import { findTargetStore, storeFlags, storeLocation, withStore } from '../target/store.ts'
-import { showCount, showForeign } from '../transfer/progress.ts'
+import { fileProgress, type Progress, withProgress } from '../transfer/progress.ts'
+import { showCount, showForeign } from '../transfer/progress-line.ts'
 
 /** A table, bucket or task with findings. What a damaged registry no longer has is null. */
 interface DamagedTable {
@@ -30,6 +32,7 @@ export const verifyCommand: CliCommand = {
 standard error the damaged tables and what to do. Works beside a running server. Triggers, views and changed
 tables in the file of the embedded engine are findings too: they may come from somebody else. Of files it
 reports those whose bytes are missing or of another size; --bytes also reads them and compares their digests.`,
+  example: 'cubby verify --bytes',
   flags: {
     ...storeFlags,
     files: filesFlag,
@@ -38,7 +41,9 @@ reports those whose bytes are missing or of another size; --bytes also reads the
   },
   async run(args) {
     try {
-      return await withStore(args, { mustExist: true, requiresOwnSchema: true }, (engine) => verify(args, engine))
+      return await withStore(args, { mustExist: true, requiresOwnSchema: true }, (engine) =>
+        withProgress((progress) => verify(args, engine, progress)),
+      )
     } catch (error) {
       if (!(error instanceof StoreDamaged)) throw error
       // The store cannot even be opened.
@@ -48,12 +53,14 @@ reports those whose bytes are missing or of another size; --bytes also reads the
   },
 }
 
-const verify = async (args: Arguments, engine: Engine): Promise<number> => {
+const verify = async (args: Arguments, engine: Engine, progress: Progress): Promise<number> => {
   const findings: string[] = []
   const tableIds = new Set<number>()
   const foreign: string[] = []
   let unchecked = 0
-  const notes = {
+  const notes: CheckNotes = {
+    step: progress.step,
+    rows: progress.rows,
     foreign: (one: string) => foreign.push(one),
     table: (id: number) => tableIds.add(id),
     uncheckedRows: (count: number) => {
@@ -62,36 +69,44 @@ const verify = async (args: Arguments, engine: Engine): Promise<number> => {
   }
   const add = (finding: string): void => {
     findings.push(finding)
+    progress.clear()
     if (!args.flag('json')) printLine(finding)
   }
   for await (const finding of engine.maintenance.check(notes)) add(finding)
-  await verifyContents(args, engine, ({ tableId, line }) => {
+  await verifyContents(args, engine, progress, ({ tableId, line }) => {
     if (tableId !== undefined) tableIds.add(tableId)
     add(line)
   }).catch((error) => add(`files: ${error.message}`))
   const tables = tableIds.size === 0 ? [] : await nameTables(engine, tableIds)
   const adopted = await engine.files.countAdopted()
+  progress.clear()
   return report(args, { findings, tables, foreign, unchecked, adopted })
 }
 
 /** Names, and files with their bytes. */
-const verifyContents = (args: Arguments, engine: Engine, onFinding: (finding: NameFinding) => void): Promise<void> =>
+const verifyContents = (
+  args: Arguments,
+  engine: Engine,
+  progress: Progress,
+  onFinding: (finding: NameFinding) => void,
+): Promise<void> =>
   holdingSweep(engine, async () => {
     const dump = await engine.transfer.openDump()
     try {
       for await (const finding of checkNames(dump)) onFinding(finding)
+      const onBytes = await fileProgress(progress, dump, 'checking files')
       if (!(await hasFilesInPlace(dump))) {
-        await checkFiles(dump, undefined, true, onFinding)
+        await checkFiles(dump, undefined, true, onFinding, onBytes)
         return
       }
       const value = placeOf(storeLocation(args), args.text('files'))
       if (value === undefined) {
-        printNote('cubby: the bytes of files were not checked: give their place with --files')
-        await checkFiles(dump, undefined, true, onFinding)
+        progress.say('cubby: the bytes of files were not checked: give their place with --files')
+        await checkFiles(dump, undefined, true, onFinding, onBytes)
         return
       }
       const place = await openPlaceOf(engine, value)
-      await checkFiles(dump, place, args.flag('bytes'), onFinding)
+      await checkFiles(dump, place, args.flag('bytes'), onFinding, onBytes)
       await place.close()
     } finally {
       await dump.close()

@@ -2,6 +2,9 @@ import { recoveryMs } from '../../core/limits.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { Organization } from '../../store/organizations.ts'
+import type { Flag } from '../arguments.ts'
+
+export const orgFlag: Flag = { type: 'string', value: 'NAME', help: 'the organization', default: 'default' }
 
 export const requireOrganization = async (engine: Engine, name: string): Promise<Organization> => {
   const organization = await engine.organizations.find(name)

@@ -141,7 +141,7 @@ const send = async (url: string, key: string, call: Call): Promise<string | Fail
       redirect: 'error',
       signal: AbortSignal.timeout(attemptMsMax),
     })
-    text = await response.text()
+    text = withoutLineEnd(await response.text())
   } catch (error) {
     return { error: noAnswer(url, call, error as Error), unanswered: true, retryAfterMs: 0 }
   }
@@ -149,6 +149,9 @@ const send = async (url: string, key: string, call: Call): Promise<string | Fail
   if (response.ok && text.startsWith('{')) return text
   return readFailure(url, response, text)
 }
+
+/** The newline after JSON ends the answer and is no part of its text. */
+export const withoutLineEnd = (text: string): string => text.replace(/\n$/, '')
 
 const sendBytes = async (url: string, key: string, call: BytesCall): Promise<Response | Failure> => {
   let response: Response
@@ -174,7 +177,8 @@ const sendText = async (url: string, key: string, call: TextCall): Promise<{ sta
   try {
     const response = await fetch(url + call.path, {
       method: 'POST',
-      headers: { ...ownHeaders(key), 'content-type': 'application/json', ...call.headers },
+      // The answer is passed on: its reader calls no commands.
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...call.headers },
       body: call.body,
       redirect: 'error',
       signal: call.signal,
@@ -212,7 +216,7 @@ const readFailure = (url: string, response: Response, text: string): Failure => 
   }
 }
 
-/** Of every request: hints name commands, not requests. */
+/** The hints of the answer name commands, not requests. */
 const ownHeaders = (key: string) => ({ authorization: `Bearer ${key}`, prefer: 'hints=shell' })
 
 const noAnswer = (url: string, { repeatable }: Pick<Call, 'repeatable'>, error: Error): OperatorError => {

@@ -1,5 +1,6 @@
 import type { StoreLocation } from '../../engines/open-engine.ts'
 import { type Arguments, environmentName, type Flag, givenAs, UsageError } from '../arguments.ts'
+import { orgFlag } from './organization.ts'
 import { defaultUrl, openRemote, type Remote } from './remote.ts'
 
 /** The source of an export or the target of an import: a server, or the store itself. */
@@ -30,7 +31,7 @@ export const chooseTarget = (args: Arguments, attemptsMax?: number): Target => {
     location.storeGivenAs = givenAs(args, 'store')
     // `--data DIR` outranks CUBBY_STORE.
     if (given.length > 0 && !args.isGiven('store')) location.store = undefined
-    return { kind: 'store', location, org: args.text('org') ?? 'default' }
+    return { kind: 'store', location, org: args.text('org') ?? orgFlag.default! }
   }
   if (args.isGiven('org')) {
     throw new UsageError('--org needs --data or --store; over HTTP the API key names the organization')

@@ -1,8 +1,8 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import { describeValue } from '../../core/describe-value.ts'
 import { OperatorError } from '../../core/operator-error.ts'
+import { type CsvRecord, CsvRecords } from '../../core/text/csv-records.ts'
 import { UsageError } from '../arguments.ts'
-import { type CsvRecord, CsvRecords } from './csv-records.ts'
 import type { LineReader, ReadLine } from './read-lines.ts'
 
 export interface CsvFormat {

@@ -1,13 +1,24 @@
 import { OperatorError } from '../../core/operator-error.ts'
 import type { Remote } from '../target/remote.ts'
 import { IdleLimit } from './idle-limit.ts'
+import { Progress } from './progress.ts'
 import type { ByteWriter } from './write-bytes.ts'
 
 const idleMsMax = 60_000
 
+interface Download {
+  path: string
+  /** For the line of progress: the bytes arrive without their length. */
+  size: number | undefined
+  /** The bytes themselves go to the terminal: a line of progress would erase them. */
+  isOnTerminal: boolean
+  openOutput: () => ByteWriter
+}
+
 /** Receives the bytes of a file. Throws if they are not those that were uploaded: a proxy may have cut them. */
-export const download = async (remote: Remote, path: string, openOutput: () => ByteWriter): Promise<void> => {
+export const download = async (remote: Remote, { path, size, isOnTerminal, openOutput }: Download): Promise<void> => {
   const idle = new IdleLimit(idleMsMax, `no byte has arrived for ${idleMsMax / 1000} s`)
+  const progress = new Progress('byte')
   let out: ByteWriter | undefined
   try {
     const { signal } = idle
@@ -16,12 +27,15 @@ export const download = async (remote: Remote, path: string, openOutput: () => B
     if (sha256 === undefined)
       throw new OperatorError(`${remote.url} answered, but not as Cubby does; is it a Cubby server?`)
     const hash = new Bun.CryptoHasher('sha256')
+    let received = 0
     // Only now: an error leaves no file, and an existing one as it is.
     out = openOutput()
     for await (const chunk of receive(response, remote.url)) {
       hash.update(chunk)
       idle.stop()
       await out.write(chunk)
+      received += chunk.length
+      if (!isOnTerminal) progress.show(received, () => size && received / size)
       idle.progress()
     }
     if (hash.digest('hex') !== sha256)
@@ -31,6 +45,7 @@ export const download = async (remote: Remote, path: string, openOutput: () => B
     out?.abandon()
     throw error
   } finally {
+    progress.clear()
     idle.stop()
   }
 }

@@ -1,5 +1,5 @@
 import { printNote } from '../print.ts'
-import { showCount } from './progress.ts'
+import { showCount } from './progress-line.ts'
 
 /** After a new store was made from another one: a server that only tries it must not do the other one's work again. */
 export const noteTasks = (tasks: number): void => {

@@ -14,7 +14,7 @@ export interface PageText {
 }
 
 /** `list`: the member with the items. */
-export const splitPage = (text: string, list = 'items'): PageText => {
+const splitPage = (text: string, list = 'items'): PageText => {
   const items: string[] = []
   let count = 0
   let cursor: string | null = null

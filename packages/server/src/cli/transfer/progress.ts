@@ -1,49 +1,25 @@
+import { printable } from '../../core/text/printable.ts'
+import { sumFileBytes } from '../../operations/transfer/copy-files.ts'
+import type { StepNotes } from '../../store/maintenance.ts'
+import type { Dump } from '../../store/transfer.ts'
 import { printNote } from '../print.ts'
+import { clearLine, everyMs, progressLine, type ShownStep } from './progress-line.ts'
 
-const number = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
-
-export const showCount = (count: number, noun = 'record'): string =>
-  `${number.format(count)} ${noun}${count === 1 ? '' : 's'}`
-
-/** The end of a line about a store: what is in it beside Cubby's own. */
-export const showForeign = (foreign: string[] = []): string =>
-  foreign.length === 0 ? '' : `; not made by Cubby: ${foreign.join(', ')}`
-
-/** `1,000,000 records in 61.2 s, 16,340 records/s` */
-export const showRate = (records: number, elapsedMs: number): string =>
-  `${showCount(records)} in ${(elapsedMs / 1000).toFixed(1)} s, ${number.format(perSecond(records, elapsedMs))} records/s`
-
-const perSecond = (records: number, elapsedMs: number): number => (records * 1000) / Math.max(1, elapsedMs)
-
-const showDuration = (ms: number): string => {
-  const seconds = Math.ceil(ms / 1000)
-  const two = (part: number): string => String(part).padStart(2, '0')
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
-  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`
-}
-
-const barWidth = 24
-
-/** `[######------------------]  25%  250,000 records  16,340/s  0:46 left`. Without a fraction: no bar and no time left. */
-export const progressLine = (records: number, elapsedMs: number, fraction: number | undefined): string => {
-  const counts = `${showCount(records)}  ${number.format(perSecond(records, elapsedMs))}/s`
-  if (fraction === undefined) return counts
-  const part = Math.min(1, fraction)
-  const filled = Math.round(part * barWidth)
-  const bar = `[${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}]`
-  const left = part > 0 ? `  ${showDuration((elapsedMs * (1 - part)) / part)} left` : ''
-  return `${bar} ${String(Math.floor(part * 100)).padStart(3)}%  ${counts}${left}`
-}
-
-const everyMs = 200
-
-/** A line on standard error that is redrawn, on a terminal only. */
-export class Progress {
-  readonly #onTerminal = process.stderr.isTTY === true
+/** A line on standard error that is redrawn, on a terminal only. `unit`: what is counted, in the singular. */
+export class Progress implements StepNotes {
+  readonly isShown = process.stderr.isTTY === true
+  readonly #current = new Int32Array(new SharedArrayBuffer(4))
+  #unit: string
+  #name = ''
   #startedAtMs = performance.now()
   #baseFraction = 0
   #drawnAtMs = -everyMs
   #drawn = false
+  #thread: Worker | undefined
+
+  constructor(unit = 'record') {
+    this.#unit = unit
+  }
 
   get elapsedMs(): number {
     return performance.now() - this.#startedAtMs
@@ -55,15 +31,35 @@ export class Progress {
     this.#baseFraction = fraction
   }
 
-  show(records: number, fraction: () => number | undefined): void {
+  /** Begins a step with a name of its own. Until its first count another thread shows the time: this one may be blocked. */
+  readonly step = (name: string, writes?: number, unit = 'record'): void => {
+    this.#name = `${printable(name)}  `
+    this.#unit = unit
+    this.#drawnAtMs = -everyMs
+    this.begin()
+    if (!this.isShown) return
+    this.#drawn = true
+    this.#thread ??= new Worker(new URL('./progress-thread.ts', import.meta.url).href)
+    this.#thread.unref()
+    const step: ShownStep = {
+      ...{ name: printable(name), writes, current: this.#current, number: this.#nextStep() },
+      columns: columnsMax(),
+    }
+    this.#thread.postMessage(step)
+  }
+
+  readonly rows = (count: number, fraction?: number): void => this.show(count, () => fraction)
+
+  show(count: number, fraction: () => number | undefined): void {
     const nowMs = performance.now()
-    if (!this.#onTerminal || nowMs - this.#drawnAtMs < everyMs) return
+    if (!this.isShown || nowMs - this.#drawnAtMs < everyMs) return
     this.#drawnAtMs = nowMs
     this.#drawn = true
+    this.#nextStep()
     const whole = fraction()
     const part = whole === undefined ? undefined : (whole - this.#baseFraction) / Math.max(1e-9, 1 - this.#baseFraction)
-    const line = progressLine(records, this.elapsedMs, part)
-    process.stderr.write(`\r\x1b[2K${line.slice(0, Math.max(20, (process.stderr.columns ?? 80) - 1))}`)
+    const line = this.#name + progressLine(count, this.elapsedMs, part, this.#unit)
+    process.stderr.write(`${clearLine}${line.slice(0, columnsMax())}`)
   }
 
   /** Prints a line that stays, above the one that is redrawn. */
@@ -73,7 +69,33 @@ export class Progress {
   }
 
   clear(): void {
-    if (this.#drawn) process.stderr.write('\r\x1b[2K')
+    this.#nextStep()
+    if (this.#drawn) process.stderr.write(clearLine)
     this.#drawn = false
   }
+
+  /** Ends the drawing of the other thread. */
+  #nextStep(): number {
+    return Atomics.add(this.#current, 0, 1) + 1
+  }
+}
+
+const columnsMax = (): number => Math.max(20, (process.stderr.columns ?? 80) - 1)
+
+/** Clears the line when the work ends, whatever happens. */
+export const withProgress = async <T>(work: (progress: Progress) => Promise<T>): Promise<T> => {
+  const progress = new Progress()
+  try {
+    return await work(progress)
+  } finally {
+    progress.clear()
+  }
+}
+
+/** Begins a step over the bytes of all files. They are added up first, for a terminal only. */
+export const fileProgress = async (progress: Progress, dump: Dump, name: string): Promise<(bytes: number) => void> => {
+  if (!progress.isShown) return () => {}
+  const all = await sumFileBytes(dump)
+  progress.step(name, undefined, 'byte')
+  return (bytes) => progress.show(bytes, () => bytes / Math.max(1, all))
 }

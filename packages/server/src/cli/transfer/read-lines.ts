@@ -3,16 +3,9 @@ import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { bodyBytesMax } from '../../core/limits.ts'
 import { OperatorError } from '../../core/operator-error.ts'
+import type { ReadLine } from '../../core/text/csv-records.ts'
 
-/** A line without its line feed, or what is wrong with it. */
-export type ReadLine =
-  | string
-  | {
-      /** Empty: the line belongs to a message about an earlier one. It counts, but is not reported. */
-      fault: string
-      /** Of a line that is not valid UTF-8: right in its ASCII characters. */
-      lossyText?: string
-    }
+export type { ReadLine }
 
 export interface LineReader {
   /** The lines in order, several at a time. */
@@ -25,8 +18,6 @@ export interface LineReader {
 
 /** No record that the service accepts needs a longer line, unless most of it is white space. */
 const lineBytesMax = bodyBytesMax
-/** The same for a record that takes several lines. */
-export const recordBytesMax = lineBytesMax
 
 /** `-` is standard input. Gzip is recognized by its first bytes, not by the file's name. */
 export const readLines = (file: string): LineReader => {

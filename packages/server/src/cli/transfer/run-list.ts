@@ -1,6 +1,6 @@
 import { pageRowsMax } from '../../core/limits.ts'
 import type { RunStatus } from '../../core/tasks/run.ts'
-import { printLine, printNote, printTable } from '../print.ts'
+import { printNote, printTable } from '../print.ts'
 import type { Remote } from '../target/remote.ts'
 import { showTime } from './file-list.ts'
 import { queryPages } from './pages.ts'
@@ -34,7 +34,7 @@ const pagesOf = (remote: Remote, listing: RunListing, more: Record<string, strin
   queryPages(remote, listing.db, `_tasks/${listing.task}`, { ...queryOf(listing), ...more })
 
 /** The runs as JSON texts, page by page. Says at the end if there are more. */
-async function* runTexts(remote: Remote, listing: RunListing): AsyncIterable<string[]> {
+export async function* runTexts(remote: Remote, listing: RunListing): AsyncIterable<string[]> {
   let left = listing.runsMax
   const limit = String(Math.min(left, pageRowsMax))
   for await (const { items, cursor } of pagesOf(remote, listing, { limit })) {
@@ -76,9 +76,9 @@ export const printRuns = async (remote: Remote, listing: RunListing): Promise<vo
   }
 }
 
-/** One number, counted to the end: a script must not take a part for the whole. */
-export const printRunCount = async (remote: Remote, listing: RunListing): Promise<void> => {
+/** Counts to the end: a script must not take a part for the whole. */
+export const countRuns = async (remote: Remote, listing: RunListing): Promise<number> => {
   let total = 0
   for await (const { count } of pagesOf(remote, listing, { select: '"count"' })) total += count
-  printLine(String(total))
+  return total
 }

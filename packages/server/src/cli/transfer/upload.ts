@@ -1,7 +1,8 @@
 import { createReadStream, statSync } from 'node:fs'
 import { OperatorError } from '../../core/operator-error.ts'
-import type { Remote } from '../target/remote.ts'
+import { type Remote, withoutLineEnd } from '../target/remote.ts'
 import { IdleLimit } from './idle-limit.ts'
+import { Progress } from './progress.ts'
 
 /** The bytes of a file to upload. */
 interface UploadSource {
@@ -52,6 +53,7 @@ const changed = (): OperatorError => new OperatorError('the file changed while i
 /** Sends the bytes; the server's answer. Throws if the server has stored other bytes than were read. */
 export const upload = async (remote: Remote, { path, headers, source }: Upload): Promise<string> => {
   const { size } = source
+  const progress = new Progress('byte')
   const idle = new IdleLimit(idleMsMax, 'it makes no progress')
   let hash = new Bun.CryptoHasher('sha256')
   let failure: unknown
@@ -64,6 +66,7 @@ export const upload = async (remote: Remote, { path, headers, source }: Upload):
         sent += chunk.length
         if (sent > (size ?? sent)) throw changed()
         idle.progress()
+        progress.show(sent, () => size && sent / size)
         yield chunk
       }
       // The server would wait for the rest of the length that was declared.
@@ -84,12 +87,13 @@ export const upload = async (remote: Remote, { path, headers, source }: Upload):
       attemptsMax: source.repeatable ? undefined : 1,
       signal: idle.signal,
     })
-    const answer = await response.text()
+    const answer = withoutLineEnd(await response.text())
     const { sha256 } = JSON.parse(answer)
     if (sha256 === hash.digest('hex')) return answer
   } catch (error) {
     throw failure ?? error
   } finally {
+    progress.clear()
     idle.stop()
   }
   throw new OperatorError('the server has stored other bytes than those that were sent; send the file again')

@@ -64,5 +64,8 @@ export const parseMetadataMember = (body: string, value: unknown): string => {
 
 export const fileTooLarge = (bytesMax = fileBytesMax): CubbyError =>
   new CubbyError('file_too_large', `The file is larger than ${bytesMax} bytes.`, {
-    hint: bytesMax === fileBytesMax ? 'Split it into several files.' : 'Whoever made this URL allows at most that.',
+    hint:
+      bytesMax === fileBytesMax
+        ? 'Split it into several files.'
+        : `The signed URL allows at most ${bytesMax.toLocaleString('en-US')} bytes.`,
   })

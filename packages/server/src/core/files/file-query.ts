@@ -6,14 +6,16 @@ import { countRowsMax, fileNameBytesMax, pageRowsDefault, pageRowsMax, urlSecond
 import { type Members, parseLimit, refuseUnknownMembers } from '../members.ts'
 import type { QueryPlan } from '../records/query.ts'
 import { indexBounds, primaryBounds, type RangeCondition, timeBounds } from '../records/range.ts'
-import { resumeScan, type Scan } from '../records/scan.ts'
+import { type Position, resumeScan, type Scan, skipFolder } from '../records/scan.ts'
 import { readScalar, type Scalar, words } from '../scalar.ts'
-import { fileHashKey, fileSlots, publicHash } from './file-record.ts'
+import { fileHashKey, fileSlots, nameRange, publicHash } from './file-record.ts'
 
 /** A query of a bucket's files with well-formed fields. */
 export interface FileQuery {
   byTime: boolean
   prefix: string
+  /** Names with a `/` behind `prefix` are listed as folders. */
+  folders: boolean
   select: 'data' | 'count'
   limit: number
   ascending: boolean
@@ -22,7 +24,7 @@ export interface FileQuery {
   expiresInSeconds: number | undefined
 }
 
-const fileQueryFields = ['prefix', 'index', 'select', 'limit', 'ascending', 'cursor', 'expiresIn'] as const
+const fileQueryFields = ['prefix', 'folders', 'index', 'select', 'limit', 'ascending', 'cursor', 'expiresIn'] as const
 
 const refuse = (field: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_request', `${field} ${message}`, { field, hint })
@@ -55,8 +57,17 @@ export const expiresInRule = {
 export const fileQueryRules = {
   index: { type: 'string', enum: ['t'], [words]: { hint: 'Leave index out to list files by name.' } },
   ascending: { type: 'boolean' },
+  folders: { type: 'boolean' },
   select: { type: 'string', enum: ['data', 'count'], [words]: { hint: 'Leave select out to get the files.' } },
 } as const satisfies Record<string, Scalar>
+
+/** A count would have to pass each folder on its own, up to 10,000 of them. */
+const parseFolders = (value: unknown, byTime: boolean, select: FileQuery['select']): boolean => {
+  const folders = readScalar(fileQueryRules.folders, value, 'folders') ?? false
+  if (folders && byTime) return refuse('folders', 'needs a query by name.', 'Leave folders or index out.')
+  if (folders && select === 'count') return refuse('folders', 'cannot be counted.', 'Leave folders or select out.')
+  return folders
+}
 
 export const parseFileQuery = (members: Members): FileQuery => {
   refuseUnknownMembers(members, fileQueryFields)
@@ -68,6 +79,7 @@ export const parseFileQuery = (members: Members): FileQuery => {
   return {
     byTime,
     prefix: parsePrefix(members.prefix, byTime),
+    folders: parseFolders(members.folders, byTime, selected),
     select: selected,
     limit:
       selected === 'count'
@@ -94,8 +106,29 @@ const wholeScan = ({ byTime, prefix, ascending }: FileQuery, isPublic: boolean):
 /** `isPublic`: only the public files, as if there were no others. */
 export const planFileQuery = (query: FileQuery, isPublic: boolean, bucketId: number, seal: CursorSeal): QueryPlan => {
   const whole = wholeScan(query, isPublic)
-  if (query.cursor === undefined) return { whole, page: whole, fingerprint: undefined }
-  const fingerprint = scanFingerprint(bucketId, whole)
-  const position = decodeScanCursor(seal, query.cursor, bucketId, whole, fingerprint)
-  return { whole, page: resumeScan(whole, position), fingerprint }
+  const fingerprint = query.folders ? `${scanFingerprint(bucketId, whole)}/` : undefined
+  if (query.cursor === undefined) return { whole, page: whole, fingerprint }
+  const own = fingerprint ?? scanFingerprint(bucketId, whole)
+  const position = decodeScanCursor(seal, query.cursor, bucketId, whole, own, 'bucket, prefix, folders and direction')
+  return { whole, page: resumeFiles(whole, position), fingerprint: own }
 }
+
+// ── Folders ────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The part of a name up to the first `/` behind the prefix; undefined if there is none. */
+export const folderOf = (name: string, prefix: string): string | undefined => {
+  const slash = name.indexOf('/', prefix.length)
+  return slash < 0 ? undefined : name.slice(0, slash + 1)
+}
+
+/** The position after this file or folder. No two files have one name, so the id only says on which side of it a scan goes on. */
+export const positionAfter = (scan: Scan, nameOrFolder: string): Position => ({
+  range: scan.index === 'primary' ? nameOrFolder : nameRange(nameOrFolder),
+  id: scan.descending ? 0 : Number.MAX_SAFE_INTEGER,
+})
+
+/** As `resumeScan`. A position that ends with `/` is a folder, since no name does: its files are passed. */
+export const resumeFiles = (scan: Scan, position: Position): Scan =>
+  typeof position.range === 'string' && position.range.endsWith('/')
+    ? skipFolder(scan, position.range)
+    : resumeScan(scan, position)

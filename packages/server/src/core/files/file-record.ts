@@ -53,7 +53,7 @@ export const publicHash = encodeIndexValue('public')
 const blobHash = (blobId: string): string => `f${blobId}`
 
 /** The range of a public file in i1: its name. An index value may be a byte longer than a key, because of its tag. */
-const nameRange = (name: string): string => `s${name}`
+export const nameRange = (name: string): string => `s${name}`
 
 export const fileEntries = (name: string, content: FileContent, updatedAtMs: number): IndexEntries => {
   const isPublic = content.visibility === 'public'

@@ -6,7 +6,6 @@ export const newStoreId = (): string => randomBytes(16).toString('hex')
 /** The mark of a place begins with the id of the store whose files are there. The rest is random: two places never have the same. */
 export const newPlaceMark = (storeId: string): string => storeId + randomBytes(16).toString('hex')
 
-/** Earlier versions of the store had marks without an id: such a mark became the id of its store. */
-export const isPlaceMark = (text: string): boolean => /^([0-9a-f]{32}){1,2}$/.test(text)
+export const isPlaceMark = (text: string): boolean => /^[0-9a-f]{64}$/.test(text)
 
 export const isMarkOf = (mark: string, storeId: string): boolean => isPlaceMark(mark) && mark.startsWith(storeId)

@@ -3,7 +3,7 @@ import type { CursorSeal } from '../cursor-seal.ts'
 import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { countRowsMax, pageRowsDefault, pageRowsMax } from '../limits.ts'
-import { asJson, type Members, parseLimit, refuseUnknownMembers } from '../members.ts'
+import { type Members, parseFlag, parseLimit, refuseUnknownMembers } from '../members.ts'
 import { encodeIndexValue, type IndexScalar, indexValueFault } from '../tables/index-value.ts'
 import { type Indices, type Slot, slots } from '../tables/indices.ts'
 import { indexBounds, parseRange, primaryBounds, type RangeCondition, timeBounds } from './range.ts'
@@ -91,16 +91,7 @@ export const parseQuery = (members: Members, others: readonly string[] = []): Qu
       hint: 'Leave hash out, or query by primary key or a declared index.',
     })
   }
-  if (members.ascending !== undefined && typeof members.ascending !== 'boolean') {
-    throw new CubbyError(
-      'invalid_request',
-      `ascending is ${describeValue(members.ascending)}; it takes true or false.`,
-      {
-        field: 'ascending',
-        hint: asJson(members.ascending, 'boolean'),
-      },
-    )
-  }
+  const ascending = parseFlag(members.ascending, 'ascending')
   if (index === 'primary' && members.hash === undefined) throw missingHash()
   if (index === 'primary') parseKeyPart(members.hash, 'hash')
   const select = parseSelection(members.select)
@@ -111,7 +102,7 @@ export const parseQuery = (members: Members, others: readonly string[] = []): Qu
     select,
     limit: parseQueryLimit(members.limit, select),
     // By recency the default is newest first; every other order defaults to ascending.
-    ascending: (members.ascending as boolean | undefined) ?? index !== 't',
+    ascending: members.ascending === undefined ? index !== 't' : ascending,
     cursor: members.cursor ?? undefined,
   }
 }

@@ -65,3 +65,12 @@ export const resumeScan = (scan: Scan, position: Position): Scan => {
   const id = scan.index === 'primary' ? 0 : position.id
   return moveBound(scan, bound, id, Buffer.compare(bound, scan.descending ? scan.high : scan.low))
 }
+
+/** The same scan, starting after every range key (or range value) that begins with `folder`, which ends with `/`. */
+export const skipFolder = (scan: Scan, folder: string): Scan => {
+  const byteScan = scan as ByteScan
+  const bound = utf8Bytes(folder)
+  // The byte after `/`: the first text that does not begin with the folder, and is not below it, is at or above this.
+  if (!scan.descending) bound[bound.length - 1]!++
+  return moveBound(byteScan, bound, 0, Buffer.compare(bound, scan.descending ? byteScan.high : byteScan.low))
+}

@@ -2,6 +2,9 @@ export type RunStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancell
 
 export const runStatuses: readonly RunStatus[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled']
 
+/** How many runs of a task have each status. Each number is counted up to a limit. */
+export type RunCounts = Record<RunStatus, number>
+
 export type RunErrorCode = 'worker' | 'http_status' | 'timeout' | 'connection' | 'target_refused' | 'lease_expired'
 
 /** Why the last failed attempt failed. */

@@ -4,27 +4,27 @@ import type { Session } from './connection/driver.ts'
 // PostgreSQL and Citus speak one protocol, and differ in a few ways. Which of them is there is detected, not configured.
 
 export interface Dialect {
-  /** For the start-up line: `postgres 18.4`. */
+  /** The start-up line shows it: `postgres 18.4`. */
   description: string
   /** Settings of every session. */
   settings: string[]
   /** Settings that keep the planner to index scans. */
   planning: string[]
-  /** SQL after the tables are created, in the same transaction. */
+  /** This SQL runs after the tables are created, in the same transaction. */
   afterSchema: string[]
-  /** Whether records are spread over other servers, so that not every DDL statement is possible on their table. */
+  /** Records are spread over other servers, so that not every DDL statement is possible on their table. */
   distributesRecords: boolean
-  /** Whether all statements before one Sync are one transaction. If not, BEGIN and COMMIT are sent with them. */
+  /** All statements before one Sync are one transaction. If not, BEGIN and COMMIT are sent with them. */
   pipelinesAreTransactions: boolean
-  /** Whether a write statement itself checks that its API key and table are active. */
+  /** A write statement itself checks that its API key and table are active. */
   guardsWrites: boolean
-  /** Whether a batch of puts is sent as one statement with arrays. */
+  /** A batch of puts is sent as one statement with arrays. */
   putsFromArrays: boolean
-  /** Whether one statement may touch the records of many tables, to remove expired ones or to find stray ones. */
+  /** One statement may touch the records of many tables, to remove expired ones or to find stray ones. */
   namesManyTables: boolean
 }
 
-/** What the server reports about itself. */
+/** Facts that the server reports about itself. */
 export interface ServerFacts {
   /** The whole text of `version()`. */
   version: string
@@ -38,7 +38,7 @@ export interface ServerFacts {
   citus: string | undefined
 }
 
-/** They speak the protocol too, and report a PostgreSQL version, which says nothing about what they can do. */
+/** These servers speak the protocol too, and report a PostgreSQL version, which says nothing about what they can do. */
 const unsupported = [
   ['CockroachDB', /CockroachDB/i],
   ['YugabyteDB', /-YB-|Yugabyte/i],
@@ -117,9 +117,9 @@ const postgresql = (number: string, statementMsMax: number): Dialect => ({
 
 /**
  * Citus distributes records and blobs over the workers by table id, and runs by the id of their task; the registry, with the
- * declarations of tasks, stays on the coordinator. All records of
- * one table are on one worker, and a statement that names one table goes to that worker only. Such a statement cannot also
- * name a table of the registry. test/engine-postgres-citus.test.ts checks every statement for this.
+ * declarations of tasks, stays on the coordinator. All records of one table are on one worker, and a statement that names one
+ * table goes to that worker only. Such a statement cannot also name a table of the registry.
+ * test/engine-postgres-citus.test.ts checks every statement for this.
  */
 const citus = (version: string, base: Dialect): Dialect => ({
   ...base,
@@ -127,7 +127,7 @@ const citus = (version: string, base: Dialect): Dialect => ({
   // The registry is in plain tables: with reference tables, Citus rejects an INSERT of ours that returns a subquery.
   afterSchema: [
     `select create_distributed_table('cubby_record', 'table_id')`,
-    // Beside the records: a file and its blob are written in one transaction, on one worker.
+    // A blob is on the worker of its file's record: both are written in one transaction.
     `select create_distributed_table('cubby_blob', 'table_id', colocate_with => 'cubby_record')`,
     `select create_distributed_table('cubby_run', 'task_id')`,
   ],

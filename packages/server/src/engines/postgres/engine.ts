@@ -13,7 +13,7 @@ import { PostgresFiles } from './files/files.ts'
 import { PostgresMaintenance } from './maintenance/maintenance.ts'
 import { PostgresStatistics } from './maintenance/statistics.ts'
 import { PostgresMeasures } from './measures.ts'
-import { leaseMsDefault, prepareStore, type StoreFacts } from './migrations/prepare-store.ts'
+import { prepareStore } from './migrations/prepare-store.ts'
 import { PostgresRecords } from './records/records.ts'
 import { WriteGuard } from './records/write-guard.ts'
 import { PostgresApiKeys } from './registry/api-keys.ts'
@@ -30,22 +30,24 @@ import { PostgresTransfer } from './transfer/transfer.ts'
 
 const closeMsMax = 5_000
 const readyMsMax = 2_000
+/** A process uses keys and tables that it has read for this long. All processes on a store have the same value. */
+const leaseMsDefault = 1_000
 
 export interface PostgresOptions extends PostgresSettings {
-  /** postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem */
+  /** It has the form postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem */
   url: string
-  /** For messages about a malformed URL: the flag or variable that it came from. */
+  /** The flag or variable that the URL came from. Messages about a malformed URL name it. */
   urlGivenAs?: string
   /** Refuse a database without a store instead of making one. */
   mustExist?: boolean
-  /** How long a request may wait for one of them. */
+  /** A request waits at most this long for a connection. */
   waitMsMax?: number
   log?: Log
-  /** For the metrics. */
+  /** The metrics are counted through it. */
   observer?: StoreObserver
   /** Overrides of the detected dialect: tests run the code paths of Citus with them. */
   dialect?: Partial<Dialect>
-  /** For tests: false opens the store behind a pooler in transaction mode, as if the start had not noticed it. */
+  /** Tests set false to open the store behind a pooler in transaction mode, as if the start had not noticed it. */
   refusesPooler?: boolean
 }
 
@@ -55,7 +57,7 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
   const { statementMsMax = postgresFlags['statement-timeout'].default } = options
   const url = parseStoreUrl(options.url, options.urlGivenAs)
   let dialect: Dialect
-  let store: StoreFacts
+  let leaseMs: number
   let first: Session | undefined
   try {
     const session = await Session.connect(url, connectMsMax)
@@ -63,8 +65,9 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
       const facts = await readServerFacts(session)
       dialect = { ...detectDialect(facts, statementMsMax), ...options.dialect }
       first = await connectFirst(session, url, dialect, options.refusesPooler)
-      const { mustExist = false, leaseMs = leaseMsDefault } = options
-      store = await prepareStore(session, { dialect, shown: url.shown, mustExist, leaseMs, log })
+      const { mustExist = false } = options
+      const newStoreLeaseMs = options.leaseMs ?? leaseMsDefault
+      leaseMs = await prepareStore(session, { dialect, shown: url.shown, mustExist, leaseMs: newStoreLeaseMs, log })
       if (facts.fsync === 'off') log('warn', 'the database runs with fsync = off: what it confirms may be lost')
       if (facts.dataChecksums === 'off') {
         log('warn', 'the database runs with data_checksums = off: it may serve what its disk has damaged')
@@ -85,7 +88,7 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
     poolSize,
     db: new Database(pool, statementMsMax, dialect, log),
     dialect,
-    store,
+    leaseMs,
     sweepClock,
     log,
     openLongSession: () => connectLongSession(url, dialect),
@@ -94,8 +97,8 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
 }
 
 /**
- * The first connection of the pool, opened while the set-up connection is open: it takes two to detect a pooler in
- * transaction mode. Undefined if the server has only one connection left; then nothing is checked.
+ * Opens the first connection of the pool while the set-up connection is open, because it takes two to detect a pooler in
+ * transaction mode. It returns undefined if the server has only one connection left; then nothing is checked.
  */
 const connectFirst = async (
   setUp: Session,
@@ -124,7 +127,7 @@ interface Parts {
   poolSize: number
   db: Database
   dialect: Dialect
-  store: StoreFacts
+  leaseMs: number
   sweepClock: 'database' | 'caller'
   log: Log
   openLongSession(): Promise<Session>
@@ -151,15 +154,15 @@ class PostgresEngine implements Engine {
   readonly #db: Database
   #asking: Promise<boolean> | undefined
 
-  constructor({ pool, poolSize, db, dialect, store, sweepClock, log, openLongSession, observer }: Parts) {
+  constructor({ pool, poolSize, db, dialect, leaseMs, sweepClock, log, openLongSession, observer }: Parts) {
     this.description = dialect.description
     this.readsAtOnce = poolSize
     this.#pool = pool
     this.#db = db
     const registry: Registry = {
       db,
-      cache: new RegistryCache(db, store.leaseMs),
-      awaitLeaseExpiry: () => awaitLeaseExpiry({ db, leaseMs: store.leaseMs, log }),
+      cache: new RegistryCache(db, leaseMs),
+      awaitLeaseExpiry: () => awaitLeaseExpiry({ db, leaseMs, log }),
     }
     const { namesManyTables, putsFromArrays, guardsWrites, pipelinesAreTransactions } = dialect
     const guard = new WriteGuard(db, registry.cache, guardsWrites)
@@ -170,7 +173,7 @@ class PostgresEngine implements Engine {
     this.buckets = new PostgresBuckets(registry)
     this.records = new PostgresRecords(db, dialect, guard)
     this.files = new PostgresFiles({ db, guard, clock: sweepClock, namesManyTables, pipelinesAreTransactions })
-    // Of tasks and runs, everything goes by the clock of the database.
+    // All times of tasks and runs are those of the database's clock.
     const clock = (nowMs: number) => (sweepClock === 'caller' ? nowMs : null)
     this.tasks = new PostgresTasks(registry, clock)
     this.runs = new PostgresRuns({ db, records: this.records.writes, clock, namesManyTables })
@@ -186,7 +189,7 @@ class PostgresEngine implements Engine {
     this.measures = new PostgresMeasures(db, pool, dialect)
   }
 
-  /** Whether the database answers and accepts writes. Anybody may ask, so that all who wait get one answer. */
+  /** Returns whether the database answers and accepts writes. Anybody may ask, so all callers that wait share one answer. */
   ready(): Promise<boolean> {
     this.#asking ??= this.#askWhetherReady().finally(() => {
       this.#asking = undefined

@@ -21,7 +21,7 @@ const firstDueBlob: Statement = {
   text: `select b.due_at_ms from cubby_blob as b where b.due_at_ms is not null order by b.due_at_ms limit 1`,
 }
 
-/** With indexes and long values. The server adds the sizes of files, and reads none. */
+/** The size includes indexes and long values. The server adds the sizes of files and reads no file. */
 const relationBytes: Statement = {
   name: 'relation_bytes',
   text: `select sum(pg_total_relation_size(c.oid)) from pg_class c
@@ -44,7 +44,7 @@ export class PostgresMeasures implements Measures {
   }
 
   async store(): Promise<StoreMeasures> {
-    // One after the other: a scrape takes one connection.
+    // The queries run one after another, so that a scrape takes one connection.
     const [firstExpiryMs, firstDeletedMs, firstDueBlobMs] = await this.#read(firstExpiry, firstDeleted, firstDueBlob)
     // Citus keeps the records elsewhere.
     const [storeBytes] = this.#isDistributed ? [] : await this.#read(relationBytes)
@@ -52,7 +52,7 @@ export class PostgresMeasures implements Measures {
     return { storeBytes, firstExpiryMs, firstDeletedMs, firstDueBlobMs, partLost }
   }
 
-  /** Undefined for each that there is none of; for all of them if the database does not tell. */
+  /** A value is undefined if there is nothing to measure. All are undefined if the database does not answer. */
   async #read(...statements: Statement[]): Promise<(number | undefined)[]> {
     try {
       const results = await this.#db.read(noOrg, ...statements.map((statement) => ({ statement, values: [] })))

@@ -20,9 +20,9 @@ export const postgresFlags = {
 } satisfies EngineFlags
 
 export interface PostgresSettings {
-  /** How many connections to the database the pool opens at most. */
+  /** The pool opens at most this many connections to the database. */
   poolSize?: number
-  /** How long a statement may take. */
+  /** A statement may take this long. */
   statementMsMax?: number
   /**
    * The clock that sweeps use: the earlier of the database's and the caller's, unless tests move time. Tasks and runs use the

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { StoreRefused } from '../../core/store-refused.ts'
 import type { ClosedStore, OpenOptions } from '../../store/closed-store.ts'
-import type { Engine } from '../../store/engine.ts'
+import type { Engine, WorkerChannel } from '../../store/engine.ts'
 import { holdingSweep } from '../../store/hold-sweep.ts'
 import { refuseDamaged } from './disk/damage.ts'
 import { endProcess } from './disk/disk-failure.ts'
@@ -11,12 +11,12 @@ import { type EmbeddedEngine, logToOperator, openSqliteEngine, type SqliteOption
 import { compactStore } from './maintenance/compact.ts'
 import type { SqliteSettings } from './settings.ts'
 import { copyStoreToFile, copyStoreToStream, refuseExistingFile, restoreStore } from './transfer/backup.ts'
-import type { Channel, WorkerCommands, WorkerOutcomes } from './write/process-write-channel.ts'
+import type { WorkerCommands, WorkerOutcomes } from './write/process-write-channel.ts'
 
-/** What comes through it was sent by the owner's engine: `serveWorker`. */
-type OwnerChannel = Channel<WorkerCommands, WorkerOutcomes>
+/** The owner's engine sends the messages that come through it: see `serveWorker`. */
+type OwnerChannel = WorkerChannel<WorkerCommands, WorkerOutcomes>
 
-/** Turns SQLite's errors into one line for the operator. */
+/** Opens the engine, and turns errors of SQLite into one line for the operator. */
 const openEngine = async (options: SqliteOptions): Promise<EmbeddedEngine> => {
   try {
     return await openSqliteEngine(options)
@@ -30,7 +30,10 @@ export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): Clo
     if (mustExist && !existsSync(join(dataDir, 'cubby.db'))) throw new StoreRefused(`there is no store in ${dataDir}`)
     return openEngine({ dataDir, ...options, ...settings })
   }
-  /** Opening it checks that it is a store, of a known version and with its schema, and that no sync has failed. */
+  /**
+   * Runs `work` while a guest has the store open. Opening it checks that it is a store, of a known version and with its schema,
+   * and that no sync has failed.
+   */
   const besideStore = async <T>(work: () => Promise<T>): Promise<T> => {
     const engine = await open({ role: 'guest', mustExist: true, requiresOwnSchema: true })
     try {
@@ -60,18 +63,18 @@ export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): Clo
     workerExitHint: (reason) =>
       reason === 'SIGBUS' ? 'a page of cubby.db could not be read: see --no-mmap' : undefined,
 
-    async createBackup(file, withCopy) {
+    async createBackup(file, withCopy, notes) {
       refuseExistingFile(file)
-      return besideStore(() => copyStoreToFile(dataDir, file, withCopy))
+      return besideStore(() => copyStoreToFile(dataDir, file, withCopy, notes))
     },
 
-    streamBackup: (write, withCopy) => besideStore(() => copyStoreToStream(dataDir, write, withCopy)),
+    streamBackup: (write, withCopy, notes) => besideStore(() => copyStoreToStream(dataDir, write, withCopy, notes)),
 
-    restoreBackup: (backup, withCopy) => restoreStore(backup, dataDir, withCopy),
+    restoreBackup: (backup, withCopy, notes) => restoreStore(backup, dataDir, withCopy, notes),
 
-    async compact(announce) {
+    async compact(announce, notes) {
       try {
-        return await compactStore({ dataDir, log: logToOperator, announce })
+        return await compactStore({ dataDir, log: logToOperator, announce, notes })
       } catch (error) {
         throw refuseDirectory(error)
       }

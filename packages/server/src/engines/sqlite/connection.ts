@@ -1,10 +1,30 @@
-import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
+import { constants, Database, type SQLQueryBindings, type Statement } from 'bun:sqlite'
+import { dirname } from 'node:path'
+import { hasToken } from './archive/token.ts'
 import type { CheckpointFaultKind } from './checkpoint/checkpoint-policy.ts'
-import { keepWal, openDatabase } from './open-database.ts'
 
 export interface CheckpointFault {
   cause: string
   kind: CheckpointFaultKind
+}
+
+/**
+ * Opens an SQLite file that exists. Every connection of ours begins here. Somebody else may have made the file, so
+ * functions in its schema (defaults, checks, expressions of indexes) may only compute.
+ */
+export const openDatabase = (path: string): Database => {
+  const db = new Database(path, { readwrite: true })
+  db.run('PRAGMA trusted_schema = OFF')
+  if (path !== ':memory:' && hasToken(dirname(path))) keepWal(db, true)
+  return db
+}
+
+/**
+ * Sets whether the WAL stays in place when this connection is the last to close the store. While an archive continues from
+ * it, a command that runs after the server was killed must not delete frames that are not archived yet.
+ */
+const keepWal = (db: Database, keeps: boolean): void => {
+  db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, keeps ? 1 : 0)
 }
 
 const faultKindOf = (code: string): CheckpointFaultKind => {
@@ -12,7 +32,7 @@ const faultKindOf = (code: string): CheckpointFaultKind => {
   return /^SQLITE_(CORRUPT|NOTADB)/.test(code) ? 'damage' : 'disk'
 }
 
-/** How long a statement waits for a lock. */
+/** A statement waits this long for a lock. */
 const busyTimeout = 'PRAGMA busy_timeout = 5000'
 
 /**
@@ -32,11 +52,11 @@ export class Connection {
     cacheKib: number,
     isNew = false,
   ) {
-    // Never created here: a store whose file is missing must not be replaced by an empty one.
+    // The file is never created here: a store whose file is missing must not be replaced by an empty one.
     this.#db = openDatabase(path)
     this.run(busyTimeout)
-    // The first page says whether pages can be given back, and `journal_mode` writes it. Only for a new store: in any other
-    // this would be a commit.
+    // The first page says whether pages can be given back, and `journal_mode` writes it. In an existing store this statement
+    // would be a commit.
     if (isNew) this.run('PRAGMA auto_vacuum = INCREMENTAL')
     this.run('PRAGMA journal_mode = WAL')
     this.run('PRAGMA synchronous = FULL')
@@ -45,7 +65,7 @@ export class Connection {
     this.run('PRAGMA temp_store = MEMORY')
   }
 
-  /** The same statement for the same text: the texts are few and ours. */
+  /** Returns the same statement for the same text. The texts are few and ours. */
   prepare<Row, Parameters extends SQLQueryBindings[]>(sql: string): Statement<Row, Parameters> {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
@@ -55,7 +75,26 @@ export class Connection {
     return statement as unknown as Statement<Row, Parameters>
   }
 
-  /** For statements that run once: settings, schema, transactions. */
+  /** The first row; undefined if there is none. */
+  one<Row>(sql: string, ...values: SQLQueryBindings[]): Row | undefined {
+    return this.prepare<Row, SQLQueryBindings[]>(sql).get(...values) ?? undefined
+  }
+
+  all<Row>(sql: string, ...values: SQLQueryBindings[]): Row[] {
+    return this.prepare<Row, SQLQueryBindings[]>(sql).all(...values)
+  }
+
+  /** Returns the number of rows that the statement changed. */
+  change(sql: string, ...values: SQLQueryBindings[]): number {
+    return this.prepare<unknown, SQLQueryBindings[]>(sql).run(...values).changes
+  }
+
+  /** `from` is a table, with a condition if not all of its rows count. */
+  count(from: string, ...values: SQLQueryBindings[]): number {
+    return this.one<{ n: number }>(`SELECT count(*) AS n FROM ${from}`, ...values)!.n
+  }
+
+  /** Runs statements that are needed once: settings, schema, transactions. */
   run(sql: string): void {
     this.#db.run(sql)
   }
@@ -66,8 +105,8 @@ export class Connection {
   }
 
   /**
-   * Makes the WAL an empty file. Waits for nobody: if another process writes, or reads from the WAL, the file stays as it is.
-   * To be called when nothing is pending: then it copies and syncs nothing.
+   * Makes the WAL an empty file, without waiting: if another process writes, or reads from the WAL, the file stays as it is.
+   * Call it when no page is pending: then it copies and syncs nothing.
    */
   truncateWal(): CheckpointFault | undefined {
     this.run('PRAGMA busy_timeout = 0')
@@ -92,10 +131,13 @@ export class Connection {
   pragma(
     name: 'application_id' | 'auto_vacuum' | 'freelist_count' | 'page_count' | 'page_size' | 'user_version',
   ): number {
-    return this.prepare<Record<string, number>, []>(`PRAGMA ${name}`).get()![name]!
+    return this.one<Record<string, number>>(`PRAGMA ${name}`)![name]!
   }
 
-  /** The server closes its store: everything is archived, and is copied into the database file. */
+  /**
+   * Lets the close of the connection delete the WAL. A server calls it when all frames are archived and copied into the
+   * database file.
+   */
   letWalGo(): void {
     keepWal(this.#db, false)
   }

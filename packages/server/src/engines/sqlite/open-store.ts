@@ -14,19 +14,8 @@ import type { WriteChannel } from './write/write-channel.ts'
 
 export type Role = 'owner' | 'guest' | 'worker'
 
-interface OpenStoreOptions {
-  db: Connection
-  channel: WriteChannel
-  role: Role
-  damage: Damage
-  log: Log
-}
-
-/** What the areas of an open store share: the connection for reads, the channel for writes, and their state. */
+/** The areas of an open store share this: the connection for reads, the channel for writes, and their state. */
 export class OpenStore {
-  readonly db: Connection
-  readonly role: Role
-  readonly damage: Damage
   /** A guest has none: its command ends too soon to need one. */
   readonly watch: FileWatch | undefined
   readonly snapshot: Snapshot
@@ -34,10 +23,13 @@ export class OpenStore {
   readonly rowCheck: RowCheck
   readonly #channel: WriteChannel
 
-  constructor({ db, channel, role, damage, log }: OpenStoreOptions) {
-    this.db = db
-    this.role = role
-    this.damage = damage
+  constructor(
+    readonly db: Connection,
+    channel: WriteChannel,
+    readonly role: Role,
+    readonly damage: Damage,
+    log: Log,
+  ) {
     this.#channel = channel
     db.run('PRAGMA query_only = ON')
     this.snapshot = new Snapshot(db, role === 'owner')
@@ -57,21 +49,40 @@ export class OpenStore {
     return this.#channel
   }
 
-  all<Row>(sql: string, ...values: (string | number | null)[]): Row[] {
+  /** Calls `work`. Damage that it meets is noted, and becomes the error for the caller. */
+  orExplain<T>(work: () => T): T {
     try {
-      this.snapshot.renew()
-      return this.db.prepare<Row, (string | number | null)[]>(sql).all(...values)
+      return work()
     } catch (error) {
       throw this.damage.explain(error)
     }
   }
 
-  epoch(): number {
+  /** Reads records or runs: `work` sees every write that was acknowledged before. */
+  read<T>(work: () => T): T {
     try {
-      return this.registry.epoch()
+      this.snapshot.refresh()
+      return work()
     } catch (error) {
       throw this.damage.explain(error)
     }
+  }
+
+  /** Reads the registry: `work` sees every commit of any process before. */
+  readAnew<T>(work: () => T): T {
+    return this.orExplain(() => {
+      this.snapshot.renew()
+      return work()
+    })
+  }
+
+  /** All rows of one statement, read as `readAnew` does. */
+  all<Row>(sql: string, ...values: (string | number | null)[]): Row[] {
+    return this.readAnew(() => this.db.all<Row>(sql, ...values))
+  }
+
+  epoch(): number {
+    return this.orExplain(() => this.registry.epoch())
   }
 
   fence(caller: Caller, table?: Table): Fence {

@@ -31,24 +31,24 @@ export interface ArchiveSettings {
   dir: string
   keepMs: number
   baseEveryMs: number
-  /** How long after a start, and after a jump of the clock, nothing is removed from the archive. */
+  /** Nothing is removed from the archive for this long after a start, and after a jump of the clock. */
   holdMs: number
-  /** For tests: see archive/server-clock.ts. */
+  /** Tests set it: see archive/clock-watch.ts. */
   clock: string | undefined
 }
 
 export interface SqliteSettings {
   archive?: ArchiveSettings
-  /** Read through SQLite's own page cache only: see docs/operating.md. */
+  /** Reads go through SQLite's own page cache only: see docs/reference.md. */
   noMmap?: boolean
-  /** For tests: see disk/fault-point.ts. */
+  /** Tests set it: see disk/fault-point.ts. */
   faults?: string
-  /** For tests: another `idleMs` of checkpoint-policy.ts. */
+  /** Tests set another `idleMs` of checkpoint-policy.ts. */
   idleMs?: number
 }
 
 const readArchive = ({ text, durationMs, testVariable }: SettingSource): ArchiveSettings | undefined => {
-  // Read in any case, so that a wrong value is refused.
+  // Both are read in any case, so that a wrong value is refused.
   const [keepMs, baseEveryMs] = [durationMs('archive-keep'), durationMs('archive-base')]
   const dir = text('archive')
   const holdMs = Number(testVariable('CUBBY_TEST_ARCHIVE_HOLD_MS') ?? clockJumpHoldMs)

@@ -26,12 +26,12 @@ export class Snapshot {
     this.close()
   }
 
-  /** Before a read of records: the reads after this call see every write that was acknowledged before it. */
+  /** Call it before a read of records: the reads after it see every write that was acknowledged before it. */
   refresh(): void {
     if (!this.#open || !this.#alone) this.renew()
   }
 
-  /** Before a read of the registry: the reads after this call see every commit of any process before it. */
+  /** Call it before a read of the registry: the reads after it see every commit of any process before it. */
   renew(): void {
     this.close()
     this.#begin.run()

@@ -124,7 +124,7 @@ const readPage = async (
 ) => {
   let isCut = false
   for (let { query } = input; ; ) {
-    const { records, count, cursor } = await queryRecords(access, { ...input, query }, nowMs)
+    const { records, count, cursor, hint } = await queryRecords(access, { ...input, query }, nowMs)
     const texts =
       query.select === 'data'
         ? (records as StoredRecord[]).map((record) =>
@@ -135,7 +135,7 @@ const readPage = async (
     if (items.length === records.length) {
       // A page that the engine has ended before its limit was cut too.
       const isFull = cursor !== null && query.select !== 'count' && records.length < query.limit
-      return { items, count, cursor, cut: isCut || isFull }
+      return { items, count, cursor, cut: isCut || isFull, hint }
     }
     isCut = true
     query = { ...query, limit: items.length }
@@ -187,7 +187,7 @@ export const queryRecordsTool: Tool = {
   },
   required: ['db', 'table'],
   refusesUnknown: true,
-  output: object({ items: list(recordOut), count: integer(), cursor: cursorOut, cut: bool }, [
+  output: object({ items: list(recordOut), count: integer(), cursor: cursorOut, cut: bool, hint: text }, [
     'items',
     'count',
     'cursor',
@@ -199,7 +199,8 @@ export const queryRecordsTool: Tool = {
     const wanted = parseFields(fields)
     const query = parseQuery(members.select === 'count' ? { ...members, limit } : members, ['db', 'table', 'fields'])
     if (query.select !== 'count') query.limit = parseLimit(limit, toolRowsDefault, toolRowsMax)
-    const { items, count, cursor, cut } = await readPage(call, { ...address, query }, wanted)
-    return `{"items":[${items.join(',')}],"count":${count},"cursor":${JSON.stringify(cursor)},"cut":${cut}}`
+    const { items, count, cursor, cut, hint } = await readPage(call, { ...address, query }, wanted)
+    const told = hint === undefined ? '' : `,"hint":${JSON.stringify(hint)}`
+    return `{"items":[${items.join(',')}],"count":${count},"cursor":${JSON.stringify(cursor)},"cut":${cut}${told}}`
   },
 }

@@ -144,7 +144,7 @@ export const seenFields = async (
   call: ToolCall,
   address: TableAddress,
   bytesMax: number,
-): Promise<{ fields: string[]; cut: boolean; records: number }> => {
+): Promise<{ fields: string[]; cut: boolean; sampled: number }> => {
   const seen = new Fields()
   // Large records come in several pages.
   let cursor: string | null | undefined
@@ -166,5 +166,5 @@ export const seenFields = async (
   }
   const listed = seen.list()
   const fields = takeFitting(listed, bytesMax)
-  return { fields, cut: seen.isFull || fields.length < listed.length, records: seen.records }
+  return { fields, cut: seen.isFull || fields.length < listed.length, sampled: seen.records }
 }

@@ -69,11 +69,11 @@ export const describeTableTool: Tool = {
   output: object(
     {
       ...tableMembers,
-      records: integer(),
+      sampled: integer(),
       fields: list(object({ path: text, types: list(text), share: { type: 'number' }, example: text })),
       cut: bool,
     },
-    ['indices', 'records', 'fields', 'cut'],
+    ['indices', 'sampled', 'fields', 'cut'],
   ),
   async run(call) {
     const { access, nowMs } = call
@@ -83,8 +83,8 @@ export const describeTableTool: Tool = {
     const declaration = presentTable(table)
     // Names of indexed fields may take 15,000 bytes; the fields get the rest, and one of them has at most 2,500.
     const bytesMax = itemsBytesMax - Buffer.byteLength(JSON.stringify(declaration))
-    const { fields, cut, records } = await seenFields(call, address, bytesMax)
-    return `${JSON.stringify({ ...declaration, records }).slice(0, -1)},"fields":[${fields.join(',')}],"cut":${cut}}`
+    const { fields, cut, sampled } = await seenFields(call, address, bytesMax)
+    return `${JSON.stringify({ ...declaration, sampled }).slice(0, -1)},"fields":[${fields.join(',')}],"cut":${cut}}`
   },
 }
 

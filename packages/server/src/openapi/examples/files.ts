@@ -53,7 +53,7 @@ export const getFile: HttpExample[] = [
 
 const noFile = errorBody('file_not_found', {
   message: 'There is no file at this URL.',
-  hint: 'A private file needs a signed URL; whoever has a secret key of the service can make one.',
+  hint: 'A private file needs a signed URL, which a secret key of the service can make.',
 })
 
 export const readFileByUrl: HttpExample[] = [

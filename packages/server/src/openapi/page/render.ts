@@ -12,7 +12,7 @@ import { style } from './sources.js'
 import { tryItJson } from './try-it-data.ts'
 
 const mark = new Html(
-  '<svg class="mark" viewBox="0 0 16 16" width="20" height="20" aria-hidden="true"><rect width="16" height="16" rx="3.5" fill="currentColor"/><path d="M11 5.6A4 4 0 1 0 11 10.4" fill="none" stroke="var(--on-accent)" stroke-width="2"/></svg>',
+  '<svg class="mark" viewBox="0 0 16 16" width="20" height="20" aria-hidden="true"><path fill="currentColor" d="M3 1h10a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H3a2 2 0 0 1-2-2V3a2 2 0 0 1 2-2z"/><path fill="var(--on-accent)" d="M3.5 3.5h4v4h-4zM8.5 3.5h4v4h-4zM3.5 8.5h4v4h-4z"/></svg>',
 )
 
 const bar = ({ info }: OpenApiDocument): Html => html`
@@ -133,7 +133,7 @@ ${entries.filter(({ operation }) => operation.tags.includes(name)).map((entry) =
 
 // A letter C on a plain background, inlined: the page fetches nothing.
 const icon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3' fill='%230a6b66'/%3E%3Cpath d='M11 5.6A4 4 0 1 0 11 10.4' fill='none' stroke='white' stroke-width='2'/%3E%3C/svg%3E"
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230a6b66' d='M3 1h10a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H3a2 2 0 0 1-2-2V3a2 2 0 0 1 2-2z'/%3E%3Cpath fill='%23fff' d='M3.5 3.5h4v4h-4zM8.5 3.5h4v4h-4zM3.5 8.5h4v4h-4z'/%3E%3C/svg%3E"
 
 const hashOf = (text: string): string => `'sha256-${new Bun.CryptoHasher('sha256').update(text).digest('base64')}'`
 

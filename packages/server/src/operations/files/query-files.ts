@@ -1,7 +1,14 @@
 import type { Awaitable } from '../../core/awaitable.ts'
 import { encodeScanCursor } from '../../core/cursor.ts'
 import { CubbyError } from '../../core/errors.ts'
-import { type FileQuery, parseFileQuery, planFileQuery } from '../../core/files/file-query.ts'
+import {
+  type FileQuery,
+  folderOf,
+  parseFileQuery,
+  planFileQuery,
+  positionAfter,
+  resumeFiles,
+} from '../../core/files/file-query.ts'
 import { pageBytesMax } from '../../core/limits.ts'
 import { countPageJson } from '../../core/records/record-json.ts'
 import type { Scan } from '../../core/records/scan.ts'
@@ -19,7 +26,7 @@ import { inputOf, ref } from '../schema.ts'
 import { given, inAvatars, stored } from './examples.ts'
 import { fileOf, type StoredFile } from './file-access.ts'
 import { fileJson, permanentUrl } from './present-file.ts'
-import { fileSchemas, notPrefixAndIndex } from './schemas.ts'
+import { excludedInQuery, fileSchemas } from './schemas.ts'
 import { refuseSigning, signUrl } from './sign-url.ts'
 
 export interface QueryFilesInput extends BucketAddress {
@@ -32,6 +39,8 @@ type PresentFile = (file: StoredFile, query: FileQuery, keyring: Keyring) => str
 interface FilePage {
   /** JSON texts. */
   items: string[]
+  /** JSON texts, if the query asks for them. */
+  folders: string[] | undefined
   count: number
   cursor: string | null
 }
@@ -40,6 +49,7 @@ interface FilePage {
 interface Listing {
   access: Access
   bucket: Table
+  query: FileQuery
   page: Scan
   limit: number
   nowMs: number
@@ -49,6 +59,7 @@ interface Listing {
 interface ReadFiles {
   /** JSON texts. */
   items: string[]
+  folders?: string[]
   next: Page['next']
 }
 
@@ -116,6 +127,52 @@ const readSmallPage = async (listing: Listing): Promise<ReadFiles | undefined> =
   return bytesOf(items) > smallBytes ? undefined : { items, next }
 }
 
+/** Rows that are read at once where folders may begin: those behind the first name of a folder are read in vain. */
+const folderStepRowsMin = 8
+
+/**
+ * A page with folders. After the first name of a folder the scan is started anew behind its last one, so a folder costs one
+ * look-up, however many names it has. While there are none, each step reads twice as many rows as the one before.
+ */
+const readFolders =
+  (runSteps: RunSteps) =>
+  async ({ access: { engine, apiKey }, bucket, query, page, limit, nowMs, present }: Listing): Promise<ReadFiles> => {
+    const items: string[] = []
+    const folders: string[] = []
+    let bytes = 1
+    let scan = page
+    let last: Page['next']
+    let folder: string | undefined
+
+    /** Adds files and folders while they fit; false if one did not. */
+    function* take(records: readonly StoredRecord[]): Steps<boolean> {
+      for (const [i, record] of records.entries()) {
+        if (i % filesPerStep === filesPerStep - 1) yield
+        if (folder !== undefined && record.rangeKey.startsWith(folder)) continue
+        const isFull = items.length + folders.length === limit
+        folder = folderOf(record.rangeKey, query.prefix)
+        const text = isFull ? '' : folder === undefined ? present(record) : JSON.stringify(folder)
+        bytes += Buffer.byteLength(text) + 1
+        if (isFull || (bytes > pageBytesMax && last !== undefined)) return false
+        if (folder === undefined) items.push(text)
+        else folders.push(text)
+        last = positionAfter(page, folder ?? record.rangeKey)
+      }
+      return true
+    }
+
+    for (let rows = folderStepRowsMin; ; ) {
+      const { records, next } = await engine.records.scan(bucket, scan, rows, nowMs, apiKey.seq)
+      if (!(await runSteps(take(records)))) return { items, folders, next: last }
+      if (next === undefined) return { items, folders, next: undefined }
+      const position = folder === undefined ? next : last!
+      // The engine has passed as many expired files as it may.
+      if (records.length < rows) return { items, folders, next: position }
+      scan = resumeFiles(scan, position)
+      rows = folder === undefined ? Math.min(2 * rows, filesPerStep) : folderStepRowsMin
+    }
+  }
+
 const bytesOf = (texts: string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 
 /** The text of each file. Private ones have a signed URL if the query asks for it. `base` as in `permanentUrl`. */
@@ -154,12 +211,13 @@ const queryWith = async <P extends ReadFiles | undefined>(
     next === undefined ? null : encodeScanCursor(keyring.seal, bucket.id, whole, next, fingerprint)
   if (query.select === 'count') {
     const { count, next } = await engine.records.count(bucket, page, query.limit, nowMs, apiKey.seq)
-    return { items: [], count, cursor: cursorAt(next) }
+    return { items: [], folders: undefined, count, cursor: cursorAt(next) }
   }
   const presentRecord = (record: StoredRecord): string => present(fileOf(bucket, record), query, keyring)
-  const found = await read({ access, bucket, page, limit: query.limit, nowMs, present: presentRecord })
+  const found = await read({ access, bucket, query, page, limit: query.limit, nowMs, present: presentRecord })
   if (found === undefined) return undefined as P & undefined
-  return { items: found.items, count: found.items.length, cursor: cursorAt(found.next) }
+  const { items, folders, next } = found
+  return { items, folders, count: items.length + (folders?.length ?? 0), cursor: cursorAt(next) }
 }
 
 /** The page of a query; `present` makes the text of each file, and `runSteps` runs that in parts. */
@@ -169,7 +227,8 @@ export const queryFiles = (
   nowMs: number,
   present: PresentFile,
   runSteps: RunSteps = runThrough,
-): Promise<FilePage> => queryWith(access, input, nowMs, present, readPage(runSteps))
+): Promise<FilePage> =>
+  queryWith(access, input, nowMs, present, (input.query.folders ? readFolders : readPage)(runSteps))
 
 /** The request that a listing is for. Time and access are read when they are needed: a wait checks the key again. */
 export interface ListingCall extends AnswerRoom {
@@ -182,17 +241,20 @@ export interface ListingCall extends AnswerRoom {
 export const listFiles = async (call: ListingCall, input: QueryFilesInput, base: string): Promise<FilePage> => {
   const present = (): PresentFile => presentListed(call.access, call.nowMs, base)
   if (input.query.select !== 'count' && !call.tryTakeRoom('listing')) {
-    const small = await queryWith(call.access, input, call.nowMs, present(), readSmallPage)
+    const small = input.query.folders
+      ? undefined
+      : await queryWith(call.access, input, call.nowMs, present(), readSmallPage)
     if (small !== undefined) return small
     await call.takeRoom('listing')
   }
   return queryFiles(call.access, input, call.nowMs, present(), (steps) => call.runSteps(steps))
 }
 
-export const filePageJson = ({ items, count, cursor }: FilePage): string =>
-  items.length === 0
-    ? countPageJson(count, cursor)
-    : `{"items":[${items.join(',')}],"count":${count},"cursor":${JSON.stringify(cursor)}}`
+export const filePageJson = ({ items, folders, count, cursor }: FilePage): string => {
+  if (items.length === 0 && folders === undefined) return countPageJson(count, cursor)
+  const listed = folders === undefined ? '' : `"folders":[${folders.join(',')}],`
+  return `{"items":[${items.join(',')}],${listed}"count":${count},"cursor":${JSON.stringify(cursor)}}`
+}
 
 export const queryFilesOperation = defineOperation({
   id: 'queryFiles',
@@ -208,12 +270,12 @@ export const queryFilesOperation = defineOperation({
   present: filePageJson,
   describe: () => ({
     title: 'List files',
-    description: `Files by name, in the order of their UTF-8 bytes; \`prefix\` selects the names that begin with it. With \`index: "t"\` by \`updatedAt\`, newest first unless \`ascending\` is true. ${pagesNote} A cursor is valid only with the same bucket, prefix, index, direction and kind of key; \`limit\`, \`select\` and \`expiresIn\` may change.
+    description: `Files by name, in the order of their UTF-8 bytes; \`prefix\` selects the names that begin with it. With \`folders\`, names that have a \`/\` behind the prefix are no items: the part of each name up to that \`/\` is in \`folders\`, once, and counts in \`limit\`; as \`prefix\` of another query it lists what is in it. A folder costs the same however many files it has. With \`index: "t"\` by \`updatedAt\`, newest first unless \`ascending\` is true. ${pagesNote} A cursor is valid only with the same bucket, prefix, \`folders\`, index, direction and kind of key; \`limit\`, \`select\` and \`expiresIn\` may change.
 
 A public key lists the public files, as if there were no others. With \`select: "count"\` there are no items, and \`count\` is the number of files that matched. With \`expiresIn\`, which needs a secret key, private files have a signed \`url\` that is valid until \`urlExpiresAt\`.`,
     returns: 'A page of files.',
     codes: ['invalid_cursor', 'read_only_key', 'bucket_not_found'],
-    input: { ...inputOf(fileSchemas.FileQuery, bucketMembers, bucketRequired), ...notPrefixAndIndex },
+    input: { ...inputOf(fileSchemas.FileQuery, bucketMembers, bucketRequired), ...excludedInQuery },
     output: ref('FilePage'),
     client: { on: 'bucket', method: 'query', result: 'page', counts: true },
     examples: [
@@ -223,6 +285,13 @@ A public key lists the public files, as if there were no others. With \`select: 
         given,
         input: { ...inAvatars, prefix: 'ada/' },
         output: { items: [stored], count: 1, cursor: null },
+      },
+      {
+        name: 'folders',
+        summary: 'The files and folders of the first level',
+        given,
+        input: { ...inAvatars, folders: true },
+        output: { items: [], folders: ['ada/'], count: 1, cursor: null },
       },
       {
         name: 'newest',

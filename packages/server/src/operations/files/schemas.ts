@@ -78,9 +78,15 @@ const fileFields = {
 
 const fileRequired = ['name', 'size', 'contentType', 'visibility', 'sha256', 'metadata', 'updatedAt', 'url'] as const
 
-/** JSON Schema says it only in a roundabout way: `prefix` and `index` exclude each other. */
-export const notPrefixAndIndex: Pick<Schema, 'not'> = {
-  not: { properties: { prefix: {}, index: {} }, required: ['prefix', 'index'] },
+/** JSON Schema has no direct form for members that exclude each other. */
+export const excludedInQuery: Pick<Schema, 'not'> = {
+  not: {
+    anyOf: [
+      { properties: { prefix: {}, index: {} }, required: ['prefix', 'index'] },
+      { properties: { folders: { const: true }, index: {} }, required: ['folders', 'index'] },
+      { properties: { folders: { const: true }, select: { const: 'count' } }, required: ['folders', 'select'] },
+    ],
+  },
 }
 
 const changes = {
@@ -99,7 +105,7 @@ export const fileSchemas = {
     not: { pattern: '(^|/)\\.{1,2}(/|$)' },
     description: `1 to ${number(fileNameBytesMax)} bytes of UTF-8. \`/\` divides it into 1 to ${fileNameSegmentsMax} segments; none is empty, \`.\` or \`..\`. No control characters.`,
   },
-  FileRecord: objectOf<FileRecord>('What is stored about a file.', [...fileRequired], fileFields),
+  FileRecord: objectOf<FileRecord>('The record of a file: everything but its bytes.', [...fileRequired], fileFields),
   FileItem: objectOf<FileItem>('A file of a page.', [...fileRequired], {
     ...fileFields,
     url: nullable('string', {
@@ -108,7 +114,7 @@ export const fileSchemas = {
     urlExpiresAt: milliseconds('When the signed URL expires. Only private files of a query with `expiresIn` have it.'),
   }),
   ChangeFileRequest: {
-    ...closed(objectOf<ChangeFileRequest>('What to change, at least one member.', [], changes)),
+    ...closed(objectOf<ChangeFileRequest>('The changes, at least one member.', [], changes)),
     minProperties: 1,
   },
   DeleteFileResult: objectOf<DeleteFileResponse>('The result of a delete.', ['deleted'], {
@@ -121,6 +127,11 @@ export const fileSchemas = {
           type: 'string',
           maxLength: fileNameBytesMax,
           description: 'Only files whose names begin with it.',
+        },
+        folders: {
+          ...fileQueryRules.folders,
+          description:
+            'True: names with a `/` behind the prefix are listed as `folders`, each once. Not with `index`, and not with `select: "count"`.',
         },
         index: {
           type: 'string',
@@ -143,7 +154,8 @@ export const fileSchemas = {
         },
         cursor: nullable('string', {
           ...cursorText,
-          description: 'The `cursor` of the previous page, with the same prefix, index and direction; null: the first.',
+          description:
+            'The `cursor` of the previous page, with the same prefix, folders, index and direction; null: the first.',
         }),
         expiresIn: {
           ...expiresInRule,
@@ -151,18 +163,26 @@ export const fileSchemas = {
         },
       }),
     ),
-    ...notPrefixAndIndex,
+    ...excludedInQuery,
   },
   FilePage: objectOf<FileQueryResponse>(
     `A page. It ends early where the JSON text of \`items\`, metadata and URLs included, would exceed ${number(pageBytesMax)} bytes. A page may be short or even empty and still have a cursor: only null means the end.`,
     ['items', 'count', 'cursor'],
     {
       items: { type: 'array', items: ref('FileItem'), maxItems: pageRowsMax },
+      folders: {
+        type: 'array',
+        items: { type: 'string' },
+        maxItems: pageRowsMax,
+        description:
+          'Only with `folders: true`: the parts of names up to the first `/` behind the prefix. Each begins with the prefix and ends with `/`.',
+      },
       count: {
         type: 'integer',
         minimum: 0,
         maximum: countRowsMax,
-        description: 'The number of items in this page; with `select: "count"` the number of files that matched.',
+        description:
+          'The number of items and folders in this page; with `select: "count"` the number of files that matched.',
       },
       cursor: nextCursor,
     },

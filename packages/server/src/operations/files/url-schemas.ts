@@ -61,7 +61,7 @@ export const urlSchemas = {
     description: 'A URL to read a file with, or to upload one to.',
     anyOf: [ref('DownloadUrlRequest'), ref('UploadUrlRequest')],
   },
-  FileUrl: objectOf<FileUrl>('A URL of a file. Whoever has it can use it.', ['url', 'method', 'expiresAt'], {
+  FileUrl: objectOf<FileUrl>('A URL of a file. Everybody who has it can use it.', ['url', 'method', 'expiresAt'], {
     url: { type: 'string', description: 'The URL. Send no API key with it.' },
     method: { ...urlRules.method, description: 'The method that it is for.' },
     expiresAt: nullable('integer', { ...times, description: 'Epoch milliseconds. Null: the URL is permanent.' }),

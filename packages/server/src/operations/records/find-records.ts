@@ -150,7 +150,7 @@ export const findRecordsOperation = defineOperation({
   describe: () => ({
     title: 'Get several records',
     description:
-      'Returns the records in the order of `keys`. All are read from one state of the table: of a batch, either everything is visible or nothing. Keys without a record are in `missing`. When `items` is full, the remaining keys are in `unread`: ask for those again.',
+      'Returns the records in the order of `keys`. All are read from one state of the table: of a batch, either everything is visible or nothing. Keys without a record are in `missing`. When `items` is full, the remaining keys are in `unread`: ask for those again. At least one key is always read. In an error, `field` names the key: `keys[3].hashKey`.',
     returns: 'The records found, and the keys of those that do not exist or did not fit.',
     codes: ['invalid_key', 'batch_too_large', 'batch_duplicate_keys', 'table_not_found'],
     tag: 'Queries and batches',

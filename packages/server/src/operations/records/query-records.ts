@@ -2,9 +2,14 @@ import { type Awaitable, andThen } from '../../core/awaitable.ts'
 import { encodeScanCursor } from '../../core/cursor.ts'
 import type { CursorSeal } from '../../core/cursor-seal.ts'
 import { parseQuery, planQuery, type Query, type Selection } from '../../core/records/query.ts'
+import type { RangeCondition } from '../../core/records/range.ts'
 import { countPageJson, keysPageJson, pageJson } from '../../core/records/record-json.ts'
-import { isEmptyScan, type Position, type Scan } from '../../core/records/scan.ts'
+import { type ByteScan, isEmptyScan, type Position, type Scan } from '../../core/records/scan.ts'
 import type { RecordHead, StoredRecord } from '../../core/records/stored-record.ts'
+import { otherTypeHint, scanForOtherType } from '../../core/records/type-hint.ts'
+import type { IndexScalar } from '../../core/tables/index-value.ts'
+import type { Slot } from '../../core/tables/indices.ts'
+import { pickMembers } from '../../core/text/json-span.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Page as StoredPage } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
@@ -32,6 +37,8 @@ interface QueryResult {
 
 interface QueryPage extends QueryResult {
   cursor: string | null
+  /** Why the page may be empty, if values of another type than the operand of `range` are stored. */
+  hint?: string | undefined
 }
 
 const readPage = (
@@ -74,12 +81,34 @@ const queryTable = (
   if (isEmptyScan(whole)) return { select: query.select, records: [], count: 0, cursor: null }
   return andThen(readPage(access, table, query, page, nowMs), ({ select, records, count, next }) => {
     const cursor = next === undefined ? null : encodeScanCursor(seal, table.id, whole, next, fingerprint)
-    return { select, records, count, cursor }
+    const found = { select, records, count, cursor }
+    const mayBeOfOtherType = count === 0 && cursor === null && query.cursor === undefined && query.range !== undefined
+    if (!mayBeOfOtherType || whole.index === 'primary' || whole.index === 't') return found
+    return andThen(findTypeHint(access, table, query.range!, whole, nowMs), (hint) => ({ ...found, hint }))
   })
 }
 
+/** One more look-up in the index, of one record. */
+const findTypeHint = (
+  { engine, apiKey }: Access,
+  table: Table,
+  range: RangeCondition,
+  scan: ByteScan,
+  nowMs: number,
+): Awaitable<string | undefined> =>
+  andThen(engine.records.scan(table, scanForOtherType(scan, range), 1, nowMs, apiKey.seq), ({ records: [record] }) => {
+    const field = table.indices[scan.index as Slot]!.rangeField!
+    if (record === undefined) return undefined
+    return otherTypeHint(range, field, pickMembers(record.data, [field])[field] as IndexScalar)
+  })
+
 /** The page as JSON text. */
-export const queryPageJson = ({ select, records, count, cursor }: QueryPage): string => {
+export const queryPageJson = ({ hint, ...page }: QueryPage): string => {
+  const json = foundJson(page)
+  return hint === undefined ? json : `${json.slice(0, -1)},"hint":${JSON.stringify(hint)}}`
+}
+
+const foundJson = ({ select, records, count, cursor }: QueryPage): string => {
   if (select === 'data') return pageJson(records as StoredRecord[], cursor)
   return select === 'keys' ? keysPageJson(records, cursor) : countPageJson(count, cursor)
 }
@@ -109,7 +138,9 @@ export const queryRecordsOperation = defineOperation({
 
 The values of an index are ordered: false, true, numbers, then strings by their UTF-8 bytes. A write is in every index when its answer is sent. ${pagesNote} A cursor is valid only with the same table, hash, index, range and direction; \`limit\` and \`select\` may change.
 
-With \`select: "keys"\` the items have no \`data\`; with \`select: "count"\` there are no items, and \`count\` is the number of records that matched.`,
+With \`select: "keys"\` the items have no \`data\`; with \`select: "count"\` there are no items, and \`count\` is the number of records that matched.
+
+A range matches only values of its operand’s type: \`2026-10-01\` is a string and never equals an instant, \`2026-10-01T00:00:00Z\` is one. If a first page is empty and records under that hash have values of another type, \`hint\` says so.`,
     returns: 'A page of records.',
     codes: [
       'invalid_key',
@@ -166,6 +197,17 @@ With \`select: "keys"\` the items have no \`data\`; with \`select: "count"\` the
         summary: 'How many orders are open',
         input: { ...inOrders, index: 'i1', hash: 'open', select: 'count' },
         output: { items: [], count: 2, cursor: null },
+      },
+      {
+        name: 'otherType',
+        summary: 'A date where date-times are stored',
+        input: { ...inOrders, index: 'i1', hash: 'open', range: { gte: '2026-01-01' } },
+        output: {
+          items: [],
+          count: 0,
+          cursor: null,
+          hint: 'Under this hash, placedAt has date-times, and range.gte is the string "2026-01-01", which matches none of them. Write it as "2026-01-01T00:00:00Z".',
+        },
       },
       {
         name: 'nothingBetween',

@@ -23,7 +23,7 @@ const select: Schema = {
   type: 'string',
   enum: selections,
   description:
-    'What the page has of each record. `data`: all of it, as without `select`. `keys`: all but `data`. `count`: nothing; `items` is empty, and `count` is the number of records that matched.',
+    'The part of each record that the page has. `data`: all of it, as without `select`. `keys`: all but `data`. `count`: nothing; `items` is empty, and `count` is the number of records that matched.',
 }
 
 const page = {
@@ -162,6 +162,10 @@ export const querySchemas = {
         description: 'The number of items in this page; with `select: "count"` the number of records that matched.',
       },
       cursor: nextCursor,
+      hint: {
+        type: 'string',
+        description: 'Only in an empty first page: values of another type than the operand of `range` are stored.',
+      },
     },
   ),
 } satisfies Record<string, Schema>

@@ -1,3 +1,6 @@
+import { CubbyError } from '../../core/errors.ts'
+import type { Run } from '../../core/tasks/run.ts'
+import type { Table } from '../../store/tables.ts'
 import { type Access, callerOf } from '../access.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
@@ -6,8 +9,17 @@ import { runJson } from './present-run.ts'
 import { changeRun, type RunAddress, type RunOutput } from './run-access.ts'
 import { runAddressMembers, runAddressRequired } from './schemas.ts'
 
-export const cancelRun = (access: Access, address: RunAddress, nowMs: number): Promise<RunOutput> =>
-  changeRun(access, address, nowMs, (task) => access.engine.runs.cancel(callerOf(access), task, address.run, nowMs))
+const runFinished = ({ id, status }: Run): CubbyError =>
+  new CubbyError(
+    'run_finished',
+    `The run "${id}" has ${status === 'failed' ? 'failed' : status}; it cannot be cancelled.`,
+    { hint: 'Nothing is left to do.' },
+  )
+
+export const cancelRun = (access: Access, address: RunAddress, nowMs: number): Promise<RunOutput> => {
+  const cancel = (task: Table) => access.engine.runs.cancel(callerOf(access), task, address.run, nowMs)
+  return changeRun(access, address, nowMs, cancel, runFinished)
+}
 
 export const cancelRunOperation = defineOperation({
   id: 'cancelRun',

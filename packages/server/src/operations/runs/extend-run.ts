@@ -39,7 +39,7 @@ export const extendRunOperation = defineOperation({
   describe: () => ({
     title: 'Extend a lease',
     description:
-      'The lease then ends `leaseSeconds` from now, even if that is earlier than before. `progress` replaces the progress that the run shows; without it the version of the run stays. It is accepted while the task is deleted.',
+      'The lease then ends `leaseSeconds` from now, even if that is earlier than before. `progress` replaces the progress that the run shows; without it the version of the run stays. It is accepted while the task is paused or deleted.',
     returns: 'When the lease ends.',
     codes: ['task_not_found', 'run_not_found', 'lease_lost'],
     input: inputOf(runSchemas.ExtendRequest, runAddressMembers, runAddressRequired),

@@ -46,7 +46,7 @@ export const finishRunOperation = defineOperation({
   describe: () => ({
     title: 'Finish an attempt',
     description:
-      'Needs the lease of the running attempt. With `result`, or with neither, the run has succeeded. With `error` the attempt has failed: the run is queued again, after `retryAfter` seconds or the backoff, until its attempts are used up; with `retry: false` it fails for good. Repeated with the same lease before a new attempt has begun, it returns the run as it is. It is accepted while the task is deleted.',
+      'Needs the lease of the running attempt. With `result`, or with neither, the run has succeeded. With `error` the attempt has failed: the run is queued again, after `retryAfter` seconds or the backoff, until its attempts are used up; with `retry: false` it fails for good. Repeated with the same lease before a new attempt has begun, it returns the run as it is. It is accepted while the task is paused or deleted.',
     returns: 'The run.',
     codes: ['task_not_found', 'run_not_found', 'lease_lost', 'record_too_large'],
     input: {

@@ -1,3 +1,7 @@
+import { CubbyError } from '../../core/errors.ts'
+import { call } from '../../core/hint.ts'
+import { isFinished, type Run } from '../../core/tasks/run.ts'
+import type { Table } from '../../store/tables.ts'
 import { type Access, callerOf } from '../access.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
@@ -6,8 +10,19 @@ import { runJson } from './present-run.ts'
 import { changeRun, type RunAddress, type RunOutput } from './run-access.ts'
 import { runAddressMembers, runAddressRequired } from './schemas.ts'
 
-export const retryRun = (access: Access, address: RunAddress, nowMs: number): Promise<RunOutput> =>
-  changeRun(access, address, nowMs, (task) => access.engine.runs.retry(callerOf(access), task, address.run, nowMs))
+const notRetried = ({ db, task, run: id }: RunAddress, run: Run): CubbyError =>
+  isFinished(run) || run.id !== id
+    ? new CubbyError('run_exists', 'Another run of the same key is queued; nothing was changed.', {
+        hint: ['It does the same with newer data. Find it: ', call('queryRuns', { db, task })],
+      })
+    : new CubbyError('run_exists', `The run "${run.id}" is ${run.status}; only a finished run can be retried.`, {
+        hint: 'Wait until it has finished, or cancel it first.',
+      })
+
+export const retryRun = (access: Access, address: RunAddress, nowMs: number): Promise<RunOutput> => {
+  const retry = (task: Table) => access.engine.runs.retry(callerOf(access), task, address.run, nowMs)
+  return changeRun(access, address, nowMs, retry, (run) => notRetried(address, run))
+}
 
 export const retryRunOperation = defineOperation({
   id: 'retryRun',

@@ -1,6 +1,6 @@
 import { CubbyError } from '../../core/errors.ts'
 import { call } from '../../core/hint.ts'
-import { isFinished, type Run } from '../../core/tasks/run.ts'
+import type { Run } from '../../core/tasks/run.ts'
 import { isRunId } from '../../core/tasks/run-id.ts'
 import type { RunChange } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
@@ -44,32 +44,11 @@ export const idTaken = (run: Run, field = 'id'): CubbyError =>
     hint: 'Use another id, or send the same payload to repeat the call.',
   })
 
-const runFinished = ({ id, status }: Run): CubbyError =>
-  new CubbyError(
-    'run_finished',
-    `The run "${id}" has ${status === 'failed' ? 'failed' : status}; it cannot be cancelled.`,
-    {
-      hint: 'Nothing is left to do.',
-    },
-  )
-
-const notRetried = (address: RunAddress, run: Run): CubbyError => {
-  const { db, task } = address
-  return isFinished(run) || run.id !== address.run
-    ? new CubbyError('run_exists', 'Another run of the same key is queued; nothing was changed.', {
-        hint: ['It does the same with newer data. Find it: ', call('queryRuns', { db, task })],
-      })
-    : new CubbyError('run_exists', `The run "${run.id}" is ${run.status}; only a finished run can be retried.`, {
-        hint: 'Wait until it has finished, or cancel it first.',
-      })
-}
-
-/** The changed run, or the error for the reason of the refusal. */
-const changedRun = (address: RunAddress, change: RunChange): Run => {
+/** The changed run, or the error for the reason of the refusal. `refused`: why a verb does not change a run in this state. */
+const changedRun = (address: RunAddress, change: RunChange, refused?: (run: Run) => CubbyError): Run => {
   if (!('refused' in change)) return change.run
   if (change.refused === 'missing') throw runNotFound(address)
-  if (change.refused === 'lease_lost') throw leaseLost()
-  throw change.refused === 'finished' ? runFinished(change.run) : notRetried(address, change.run)
+  throw 'run' in change && refused !== undefined ? refused(change.run) : leaseLost()
 }
 
 /** The task, and the run that it may have. */
@@ -79,15 +58,16 @@ const requireTaskOf = async (access: Access, address: RunAddress, nowMs: number)
   return task
 }
 
-/** A change of a run of an active task. Tells the process about it. */
+/** A change of a run of an active task. Tells the process about it. `refused` as in `changedRun`. */
 export const changeRun = async (
   access: Access,
   address: RunAddress,
   nowMs: number,
   change: (task: Table) => Promise<RunChange>,
+  refused: (run: Run) => CubbyError,
 ): Promise<RunOutput> => {
   const task = await requireTaskOf(access, address, nowMs)
-  const run = changedRun(address, await writeIn('task', access, address, nowMs, () => change(task)))
+  const run = changedRun(address, await writeIn('task', access, address, nowMs, () => change(task)), refused)
   access.tasks.signals.changed(task.id)
   return { task: address.task, run }
 }

@@ -17,8 +17,8 @@ import { freeObject, milliseconds, nullable, number, ref, type Schema, times } f
 
 const objectLimits = `at most ${number(dataBytesMax)} bytes, as it was sent, and ${dataDepthMax} levels. It is returned exactly as it was sent`
 
-const payload = freeObject(`What the run is about: any JSON object of ${objectLimits}.`)
-const result = freeObject(`What the attempt has achieved: any JSON object of ${objectLimits}.`)
+const payload = freeObject(`The work to do: any JSON object of ${objectLimits}.`)
+const result = freeObject(`The outcome of the attempt: any JSON object of ${objectLimits}.`)
 
 /** Of answers: an object or null. */
 const nullableObject = (description: string): Schema => ({
@@ -129,7 +129,10 @@ export const runFieldSchemas = {
   },
   progress: nullableObject('What the holder of the lease reported last.'),
   result: nullableObject('What the attempt that succeeded has returned.'),
-  error: { anyOf: [ref('RunError'), { type: 'null' }], description: 'Of the last failed attempt. A success keeps it.' },
+  error: {
+    anyOf: [ref('RunError'), { type: 'null' }],
+    description: 'The error of the last failed attempt. A success keeps it.',
+  },
   createdAt: milliseconds('When it was created.'),
   updatedAt: milliseconds("The run's version, which is also its `ETag`. It strictly increases with every change."),
   finishedAt: nullable('integer', { ...times, description: 'When it finished. Epoch milliseconds.' }),

@@ -203,7 +203,7 @@ export const runSchemas = {
     description: 'How the attempt has ended.',
     oneOf: [ref('SuccessRequest'), ref('FailureRequest')],
   },
-  NoMembers: closed({ type: 'object', description: 'Nothing has to be said.', properties: {} }),
+  NoMembers: closed({ type: 'object', description: 'The body has no members.', properties: {} }),
 
   RunOperation: runOperation(['op', 'task']),
   SuccessOperation: successOperation(['op', 'task', 'run', 'lease']),

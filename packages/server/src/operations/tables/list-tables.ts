@@ -31,7 +31,7 @@ export const listTablesOperation = defineOperation({
         deleted: {
           type: 'boolean',
           default: false,
-          description: 'True: list the deleted tables that can still be restored, by name, then `deletedAt`.',
+          description: 'True: list the deleted ones that can still be restored, by name, then `deletedAt`.',
         },
       },
       ['db'],

@@ -14,6 +14,8 @@ export const declaredAt = (at: number) => ({ createdAt: at, updatedAt: at })
 /** The task that the examples of runs use too: workers claim its runs. */
 export const mail = { ...inMail, ...defaults, ...declaredAt(taskDeclaredAt) }
 
+export const noRuns = { queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 }
+
 export const deletedMail = {
   ...mail,
   status: 'deleted',

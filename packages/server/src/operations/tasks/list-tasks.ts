@@ -1,12 +1,14 @@
-import { pageBytesMax } from '../../core/limits.ts'
+import { pageBytesMax, runsCountedInListingMax, tasksCountedMax } from '../../core/limits.ts'
+import { parseFlag } from '../../core/members.ts'
 import type { Access } from '../access.ts'
 import { type ListOfDatabaseInput, listOfDatabase, readListOfDatabase } from '../lifecycle.ts'
 import { pagesNote } from '../listing.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { dbMember, listingMembers } from '../tables/schemas.ts'
-import { declareMail, deletedMail, deleteMail, mail } from './examples.ts'
+import { declareMail, deletedMail, deleteMail, mail, noRuns } from './examples.ts'
 import { taskJson } from './present-task.ts'
+import { countsMember } from './schemas.ts'
 
 interface TaskPage {
   /** The JSON of each task. */
@@ -19,15 +21,20 @@ const stepTasks = 50
 
 const listRegistered = listOfDatabase('task')
 
+interface ListTasksInput extends ListOfDatabaseInput {
+  counts: boolean
+}
+
 /** As other listings, but a page also ends before its text would pass `pageBytesMax`. It has at least one task. */
-const listTasks = async (access: Access, input: ListOfDatabaseInput, nowMs: number): Promise<TaskPage> => {
+const listTasks = async (access: Access, input: ListTasksInput, nowMs: number): Promise<TaskPage> => {
   const { engine } = access
   const { rows, cursor, cursorAfter } = await listRegistered(access, input, nowMs)
   const tasks: string[] = []
   let bytes = 0
   for (let from = 0; from < rows.length; from += stepTasks) {
+    if (input.counts && from >= tasksCountedMax) return { tasks, cursor: cursorAfter(rows[from - 1]!) }
     const step = rows.slice(from, from + stepTasks)
-    const states = await engine.tasks.read(step, nowMs)
+    const states = await engine.tasks.read(step, nowMs, input.counts ? runsCountedInListingMax : undefined)
     for (const [i, task] of step.entries()) {
       const state = states[i]
       // It was removed since it was listed.
@@ -49,15 +56,17 @@ export const listTasksOperation = defineOperation({
   summary: 'List the tasks of a database',
   keyNeeded: 'write',
   effect: 'reads',
-  route: { method: 'GET', path: '/v1/:db/_tasks', query: ['limit', 'cursor', 'deleted'] },
+  route: { method: 'GET', path: '/v1/:db/_tasks', query: ['limit', 'cursor', 'deleted', 'counts'] },
   command: 'tasks list --db {db} [--deleted {deleted}]',
   tool: 'list_tables',
-  read: readListOfDatabase,
+  read({ members: { counts, ...members }, text }) {
+    return { ...readListOfDatabase({ members, text }), counts: parseFlag(counts, 'counts') }
+  },
   run: listTasks,
   present: ({ tasks, cursor }) => `{"tasks":[${tasks.join(',')}],"cursor":${JSON.stringify(cursor)}}`,
   describe: () => ({
     title: 'List tasks',
-    description: `The tasks of a database, by name. For a database without tasks the list is empty. A page may be short if declarations are large. ${pagesNote}`,
+    description: `The tasks of a database, by name. For a database without tasks the list is empty. With \`counts\`, each task says how many of its runs have each status, and a page has at most ${tasksCountedMax} tasks. A page may be short if declarations are large. ${pagesNote}`,
     returns: 'A page of tasks.',
     codes: ['invalid_cursor'],
     input: inputOf(
@@ -70,6 +79,7 @@ export const listTasksOperation = defineOperation({
           default: false,
           description: 'True: list the deleted tasks that can still be restored, by name, then `deletedAt`.',
         },
+        counts: countsMember(runsCountedInListingMax),
       },
       ['db'],
     ),
@@ -82,6 +92,13 @@ export const listTasksOperation = defineOperation({
         given: [declareMail],
         input: { db: 'app' },
         output: { tasks: [mail], cursor: null },
+      },
+      {
+        name: 'counts',
+        summary: 'How many runs of each status the tasks have',
+        given: [declareMail],
+        input: { db: 'app', counts: true },
+        output: { tasks: [{ ...mail, counts: noRuns }], cursor: null },
       },
       {
         name: 'deletedOnes',

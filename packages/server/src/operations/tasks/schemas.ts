@@ -7,6 +7,7 @@ import type {
   DeletedTask,
   ListTasksResponse,
   RestoreTaskRequest,
+  RunCounts,
 } from '@cubbydb/client'
 import {
   attemptsDefault,
@@ -19,9 +20,12 @@ import {
   pushLeaseSecondsMax,
   pushUrlCharactersMax,
   recoveryMs,
+  runsCountedInListingMax,
+  runsCountedMax,
   scheduleSecondsMax,
 } from '../../core/limits.ts'
 import { declarationRules } from '../../core/tasks/parse-declaration.ts'
+import { type RunStatus, runStatuses } from '../../core/tasks/run.ts'
 import {
   closed,
   exactIntegers,
@@ -101,7 +105,7 @@ const form = (description: string, required: string[], properties: Record<string
 const taskFields = {
   db: ref('Name'),
   task: ref('Name'),
-  url: nullable('string', { description: 'Where runs are pushed; null: workers claim them.' }),
+  url: nullable('string', { description: 'The address to which runs are pushed; null: workers claim them.' }),
   authorization: nullable('string', {
     description: '`****` if pushes are sent with one. It is never shown.',
   }),
@@ -120,6 +124,7 @@ const taskFields = {
     description:
       'Since when the oldest due run has been waiting, also one that a key, the concurrency limit or a pause holds back; null if none is. Epoch milliseconds. In a listing also null while the database cannot reach the runs of the task.',
   }),
+  counts: ref('RunCounts'),
   createdAt: milliseconds('When the task was declared first.'),
   updatedAt: milliseconds('The version of the declaration.'),
 } satisfies Record<string, Schema>
@@ -137,7 +142,18 @@ const secret: Schema = {
   description: 'The secret that signs pushes. It is shown once.',
 }
 
+const runCounts: Schema = {
+  ...objectOf<RunCounts>(
+    `How many runs have each status, if \`counts\` asked for it: each up to ${number(runsCountedMax)}, and in a listing up to ${runsCountedInListingMax}. In a listing absent while the database cannot reach the runs of the task.`,
+    [...runStatuses],
+    Object.fromEntries(
+      runStatuses.map((status) => [status, { type: 'integer', minimum: 0, maximum: runsCountedMax }]),
+    ) as Record<RunStatus, Schema>,
+  ),
+}
+
 export const taskSchemas = {
+  RunCounts: runCounts,
   IntervalSchedule: closed(form('At the multiples of a number of seconds.', ['every'], { every, payload })),
   CronSchedule: closed(form('At the times of a cron pattern.', ['cron'], { cron, timezone, payload })),
   IntervalOfTask: form('A schedule by seconds, and its next time.', ['every', 'payload', 'nextRunAt'], {
@@ -147,12 +163,13 @@ export const taskSchemas = {
     ...{ cron, timezone, payload, nextRunAt },
   }),
   DeclareTaskRequest: closed(
-    objectOf<DeclareTaskRequest>('A declaration. What it leaves out has its default.', [], {
+    objectOf<DeclareTaskRequest>('A declaration. A member that it leaves out has its default.', [], {
       url: {
         type: 'string',
         minLength: 1,
         maxLength: pushUrlCharactersMax,
-        description: 'Where runs are pushed: `https`, without a user or password. Without it, workers claim the runs.',
+        description:
+          'The address to which runs are pushed: `https`, without a user or password. Without it, workers claim the runs.',
       },
       authorization: {
         type: 'string',
@@ -180,7 +197,7 @@ export const taskSchemas = {
     }),
   ),
   CreateTaskSecretRequest: closed(
-    objectOf<CreateTaskSecretRequest>('What becomes of the secret before.', [], {
+    objectOf<CreateTaskSecretRequest>('What happens to the earlier secret.', [], {
       revokeOld: {
         type: 'boolean',
         description: 'True: only the new secret signs from now on. Otherwise the one before signs along for 24 hours.',
@@ -218,6 +235,13 @@ export const taskMembers = {
 } satisfies Record<string, Schema>
 
 export const taskRequired = ['db', 'task']
+
+/** Asks for the number of runs of each status. */
+export const countsMember = (countedMax: number): Schema => ({
+  type: 'boolean',
+  default: false,
+  description: `True: \`counts\` says how many runs have each status, each counted up to ${number(countedMax)}.`,
+})
 
 /** A condition on the version of the declaration. */
 export const condition = {

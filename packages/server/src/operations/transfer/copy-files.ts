@@ -18,7 +18,7 @@ interface FileBytes extends Pick<FileContent, 'size' | 'sha256' | 'crc32' | 'blo
 }
 
 /** All files, also of deleted buckets that can still be restored, and expired ones that are not swept yet. */
-export async function* filesOf(dump: Dump): AsyncIterable<FileBytes> {
+async function* filesOf(dump: Dump): AsyncIterable<FileBytes> {
   for await (const { id, kind, db, name: bucket } of dump.tables()) {
     if (kind !== 'bucket') continue
     for await (const records of dump.records(id, 0)) {
@@ -28,6 +28,13 @@ export async function* filesOf(dump: Dump): AsyncIterable<FileBytes> {
       }
     }
   }
+}
+
+/** The bytes of all files together, for a line of progress. */
+export const sumFileBytes = async (dump: Dump): Promise<number> => {
+  let bytes = 0
+  for await (const { size } of filesOf(dump)) bytes += size
+  return bytes
 }
 
 export const hasFiles = async (dump: Dump): Promise<boolean> => {
@@ -53,7 +60,10 @@ export interface CopiedFiles {
 const atOnceMax = 8
 
 /** Runs `work` for every item, several at once. The first error ends it, after what has begun. */
-const forEachAtOnce = async <Item>(items: AsyncIterable<Item>, work: (item: Item) => Promise<void>): Promise<void> => {
+export const forEachAtOnce = async <Item>(
+  items: AsyncIterable<Item>,
+  work: (item: Item) => Promise<void>,
+): Promise<void> => {
   const running = new Set<Promise<void>>()
   const errors: unknown[] = []
   for await (const item of items) {
@@ -149,12 +159,14 @@ export const checkFiles = async (
   place: BlobPlace | undefined,
   readBytes: boolean,
   onFinding: (finding: FileFinding) => void,
+  onProgress: (bytes: number) => void = () => {},
 ): Promise<{ bytes: number }> => {
   let bytes = 0
   await forEachAtOnce(checkedInStore(dump), async ({ file, isInStore, fault: found }) => {
     bytes += file.size
     const fault = found ?? (isInStore ? undefined : place && (await findFault(file, place, readBytes)))
     if (fault !== undefined) onFinding({ tableId: file.tableId, line: `${showFile(file)}: ${fault}` })
+    onProgress(bytes)
   })
   return { bytes }
 }

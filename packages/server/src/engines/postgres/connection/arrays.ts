@@ -29,7 +29,7 @@ const ofText = (oid: number, values: (string | null)[]): Buffer => {
   return array
 }
 
-/** BYTEA[] with the UTF-8 bytes of each text. */
+/** Encodes each text as UTF-8 in a BYTEA[]. */
 export const bytesArray = (values: (string | null)[]): Buffer => ofText(oids.bytea, values)
 
 export const textArray = (values: (string | null)[]): Buffer => ofText(oids.text, values)

@@ -2,17 +2,17 @@ import type { Holder } from '../../../core/shares.ts'
 import type { Session, StepResult } from './driver.ts'
 import type { Pool } from './pool.ts'
 
-/** Which calls are sent together, and how. */
+/** Says which calls are sent together, and how. */
 export interface CoalescerOptions<Call> {
-  /** Calls in one group, at most. */
+  /** A group has at most this many calls. */
   callsMax: number
   /** Only calls with the same value are sent together. */
   groupOf(holder: Holder): number
-  /** Whether `next` can be added to these calls. */
+  /** Says whether `next` can be added to these calls. */
   fits(calls: Call[], next: Call): boolean
-  /** One result for each call. */
+  /** Returns one result for each call. */
   send(session: Session, calls: Call[]): Promise<StepResult[]>
-  /** The result of each call after `send` failed; `alone` if it was the only call. */
+  /** Returns the result of a call after `send` failed. `alone`: it was the only call of its group. */
   recover(holder: Holder, call: Call, error: unknown, alone: boolean): Promise<StepResult>
 }
 
@@ -30,7 +30,7 @@ interface Waiting<Call> {
 export class Coalescer<Call> {
   readonly #pool: Pool
   readonly #options: CoalescerOptions<Call>
-  /** By group, the longest waiting first. */
+  /** Each group has its calls in the order in which they came. */
   readonly #waiting = new Map<number, Set<Waiting<Call>>>()
 
   constructor(pool: Pool, options: CoalescerOptions<Call>) {
@@ -48,13 +48,13 @@ export class Coalescer<Call> {
     this.#pool
       .run(holder, (session) => this.#sendWith(session, group, own))
       .catch((error: unknown) => {
-        // Still waiting: no connection became free. Otherwise it was sent, and its group has its result.
+        // A call that still waits got no connection. Any other was sent, and its group has its result.
         if (this.#take(group, own)) reject(error)
       })
     return promise
   }
 
-  /** Whether it was still waiting. */
+  /** Returns whether the call was still waiting. */
   #take(group: number, one: Waiting<Call>): boolean {
     const waiting = this.#waiting.get(group)
     if (!waiting?.delete(one)) return false
@@ -63,7 +63,7 @@ export class Coalescer<Call> {
   }
 
   async #sendWith(session: Session, group: number, first: Waiting<Call>): Promise<void> {
-    // If another call has taken it along, the connection is free for the next one.
+    // If this call was sent together with another one, the connection is free for the next call.
     if (!this.#take(group, first)) return
     const together = [first]
     const calls = [first.call]

@@ -6,7 +6,7 @@ import type { StoreUrl } from './store-url.ts'
 
 export const connectMsMax = 5_000
 
-/** A connection with the settings of all our sessions. */
+/** Opens a connection with the settings of all our sessions. */
 export const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
   const session = await Session.connect(url, connectMsMax)
   // A server that stops answering here must not occupy a place in the pool for ever.
@@ -25,8 +25,8 @@ export const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<S
 }
 
 /**
- * Whether two sessions share connections to the server, as behind a pooler in transaction mode. One of them is asked twice in
- * a row: a pooler whose connections rotate gives it another one, and might give both their first ones if they took turns.
+ * Returns whether two sessions share connections to the server, as behind a pooler in transaction mode. One of them is asked
+ * twice in a row: a pooler whose connections rotate gives it another one, and could hide that if the sessions took turns.
  */
 export const shareConnections = async (one: Session, other: Session): Promise<boolean> => {
   const backendOf = async (session: Session) => (await session.run('select pg_backend_pid()'))[0]![0]
@@ -34,7 +34,7 @@ export const shareConnections = async (one: Session, other: Session): Promise<bo
   return (await backendOf(one)) !== first || (await backendOf(other)) === first
 }
 
-/** For reading a whole store: a connection outside the pool, without its time limits. */
+/** Opens a connection outside the pool, without its time limits. Whole stores are read through it. */
 export const connectLongSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
   let session: Session
   try {

@@ -9,19 +9,19 @@ import { isUnreachable, LostPart } from './lost-part.ts'
 import type { Pool } from './pool.ts'
 
 const attemptsMax = 6
-/** How many connections a call is tried on if each of them turns out to be broken. */
+/** A call is tried on at most this many connections if each of them turns out to be broken. */
 const connectionsMax = 3
 const firstPauseMs = 4
-/** How much longer than the statement timeout an answer may take before the connection counts as dead. */
+/** A connection counts as dead if an answer takes this much longer than the statement timeout. */
 const answerGraceMs = 2_000
 
 const lookUpsTogetherMax = 8
 
-/** Reads that are sent one by one: so many at once, and for so long. The rest then counts as not read. */
+/** `readEach` has this many reads in flight and stops after this time. The others count as not read. */
 const readsAtOnce = 4
 const readEachMsMax = 2_000
 
-/** Sends statements on one connection, and takes what they return. */
+/** Sends statements on one connection and returns their results. */
 export type Read = (...steps: Step[]) => Promise<StepResult[]>
 
 export interface Transaction {
@@ -34,17 +34,17 @@ const begin: Step = { statement: { name: 'begin', text: 'begin' }, values: [] }
 const commit: Step = { statement: { name: 'commit', text: 'commit' }, values: [] }
 const rollback: Step = { statement: { name: 'rollback', text: 'rollback' }, values: [] }
 
-/** No organization has this id: maintenance, and queries that every request depends on, get their own turn. */
+/** Maintenance, and queries that every request depends on, get a turn of their own: no organization has this id. */
 export const noOrg: Holder = { orgId: 0, keySeq: 0 }
-/** Requests with an API key that is not known yet. Not `noOrg`: maintenance must not wait for them. */
+/** Requests with an unknown API key get another turn than `noOrg`: maintenance must not wait for them. */
 export const anybody: Holder = { orgId: 0, keySeq: 1 }
-/** Requests without an API key, to URLs of files. Keys must be found while somebody tries many URLs. */
+/** Requests without an API key, to URLs of files, get another turn: keys must be found while somebody tries many URLs. */
 export const visitor: Holder = { orgId: 0, keySeq: 2 }
-/** For queries of the registry, whichever API key asks. */
+/** Queries of the registry take turns by organization only, whichever API key asks. */
 export const organization = (orgId: number): Holder => ({ orgId, keySeq: 0 })
 export const holderOf = ({ orgId, apiKey }: Caller): Holder => ({ orgId, keySeq: apiKey?.seq ?? 0 })
 
-/** Runs pipelines on the pool. Retries, a bounded number of times, only what the server rolled back or never received. */
+/** Runs pipelines on the pool. It retries, a bounded number of times, only pipelines that the server rolled back or never received. */
 export class Database {
   readonly #pool: Pool
   readonly #msMax: number
@@ -80,8 +80,8 @@ export class Database {
   }
 
   /**
-   * For work on one of many tables or tasks. Undefined if its part of the database is lost: that must not end the work on the
-   * others. Only where records are on several servers.
+   * Runs work on one of many tables or tasks. It returns undefined if the server with that table cannot be reached, so that the
+   * work on the others continues. Only a database with several servers has that case.
    */
   async reach<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
@@ -92,13 +92,13 @@ export class Database {
     }
   }
 
-  /** Throws the error, unless it can be that of a lost part, and others can be reached. */
+  /** Throws the error again, unless one of several servers cannot be reached and may have caused it. */
   requirePart(error: unknown): void {
     if (!this.#dialect.distributesRecords || !isUnreachable(error)) throw error
     this.lostPart.lost(error)
   }
 
-  /** One by one, in any order. Undefined for those of a lost part, and for all that could not be asked in time. */
+  /** Reads one by one, in any order. The result is undefined if its server cannot be reached, or if the time is over. */
   async readEach(holder: Holder, steps: Step[]): Promise<(StepResult | undefined)[]> {
     const endsAt = performance.now() + readEachMsMax
     const results: (StepResult | undefined)[] = steps.map(() => undefined)
@@ -112,7 +112,7 @@ export class Database {
     return results
   }
 
-  /** All in one round trip; while a part is lost, `registry` first, and then `each` as `readEach` has it. */
+  /** Reads all in one round trip. While a server cannot be reached, it reads `registry` first, and then `each` with `readEach`. */
   async readParts(holder: Holder, registry: Step[], each: Step[]): Promise<(StepResult | undefined)[]> {
     try {
       return await this.read(holder, ...registry, ...each)
@@ -122,19 +122,19 @@ export class Database {
     }
   }
 
-  /** One row by its key, together with other look-ups that wait: see coalescer.ts. */
+  /** Reads one row by its key, together with other look-ups that wait: see coalescer.ts. */
   lookUp(holder: Holder, step: Step): Promise<StepResult> {
     return this.#lookUps.run(holder, step)
   }
 
-  /** Calls of one kind, sent together when they have to wait. `stepOf` is a call that is sent alone. */
+  /** Sends calls of one kind together when they have to wait. `stepOf` makes the step of a call that is sent alone. */
   coalesce<Call>(
     options: Omit<CoalescerOptions<Call>, 'recover'>,
     stepOf: (call: Call) => Step,
     commits: boolean,
   ): Coalescer<Call> {
     const recover = async (holder: Holder, call: Call, error: unknown, alone: boolean): Promise<StepResult> => {
-      // One failing call rolls back the whole group, so each is retried alone; unless the rollback is not certain.
+      // One failing call rolls back the whole group, so each is retried alone, if the rollback is certain.
       const again = alone ? isRetryable(error) || isLost(error) : true
       if (!again || !isUndone(error, commits)) throw toCallersError(error, commits)
       const [result] = await (commits ? this.write(holder, stepOf(call)) : this.read(holder, stepOf(call)))
@@ -144,7 +144,7 @@ export class Database {
   }
 
   /**
-   * One transaction in one round trip. An error that a statement raised on purpose, or a duplicate, is thrown as it is: see
+   * Runs one transaction in one round trip. An error that a statement raised on purpose, or a duplicate, is thrown as it is: see
    * `isRaised` and `isDuplicate`.
    */
   write(holder: Holder, ...steps: Step[]): Promise<StepResult[]> {
@@ -154,7 +154,7 @@ export class Database {
     return this.#attempt(holder, true, (session) => this.send(session, steps))
   }
 
-  /** For changes that must read before they write. Without `commit`, the transaction is rolled back. */
+  /** Runs a change that must read before it writes. Without `commit`, the transaction is rolled back. */
   async transaction<T>(holder: Holder, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     let committing = false
     const run = async (session: Session): Promise<T> => {

@@ -8,7 +8,7 @@ import type { StoreUrl } from './store-url.ts'
 // not at all, in one round trip, without BEGIN and COMMIT. `pg` would describe every statement again and build an
 // object for every row; the columns are known here, which saves a fifth of the client's time.
 
-/** Prepared on a connection at its first use there. A name always belongs to the same text. */
+/** A statement is prepared on a connection at its first use there. A name always belongs to the same text. */
 export interface Statement {
   name: string
   text: string
@@ -28,20 +28,20 @@ export type Row = (string | null)[]
 
 export interface StepResult {
   rows: Row[]
-  /** Rows written, as the command tag says. */
+  /** The number of written rows that the command tag reports. */
   count: number
 }
 
-/** Why a pipeline failed. */
+/** A pipeline failed. */
 export class PipelineFailure extends Error {
   override readonly name = 'PipelineFailure'
   /** The server's SQLSTATE; undefined if the connection broke without one. */
   readonly sqlState: string | undefined
-  /** Whether anything left this process. */
+  /** Something left this process. */
   readonly sent: boolean
-  /** Whether every statement was executed, so that only the commit was pending. */
+  /** Every statement was executed: only the commit was pending. */
   readonly executed: boolean
-  /** Whether the statement that failed was the last one. */
+  /** The statement that failed was the last one. */
   readonly atLast: boolean
 
   constructor(message: string, about: { sqlState?: string; sent: boolean; executed: boolean; atLast?: boolean }) {
@@ -67,7 +67,7 @@ type Prepared = Map<string, 'ready' | 'unsure'>
 
 const toWire = (value: Value): string | Buffer | null => (typeof value === 'number' ? String(value) : value)
 
-/** Statements with one Sync. pg calls the methods as answers arrive. */
+/** A query sends statements with one Sync. pg calls the methods as answers arrive. */
 class Pipeline implements pg.Submittable {
   readonly done = Promise.withResolvers<StepResult[]>()
   readonly #steps: Step[]
@@ -136,7 +136,7 @@ class Pipeline implements pg.Submittable {
   handleCopyData(): void {}
 }
 
-/** Values in the server's own text form. */
+/** The results have the server's own text form. */
 const asText = { getTypeParser: () => (value: string) => value } as unknown as pg.CustomTypesConfig
 
 const goodbyeMsMax = 1_000
@@ -146,7 +146,7 @@ export class Session {
   readonly #prepared: Prepared = new Map()
   #deadline = Number.POSITIVE_INFINITY
   #gone = false
-  /** Called once when the connection ends, on whichever side. */
+  /** This is called once when the connection ends, on whichever side. */
   onGone: (cause: string) => void = () => {}
 
   private constructor(client: pg.Client) {
@@ -161,7 +161,7 @@ export class Session {
       host: url.host,
       port: url.port,
       user: url.user,
-      // As a function: without a password, pg would otherwise read one from the environment or the home directory.
+      // A function keeps pg from reading a password from the environment or the home directory if the URL has none.
       password: () => url.password ?? '',
       database: url.database,
       ssl: url.ssl,
@@ -187,7 +187,7 @@ export class Session {
     return pipeline.done.promise
   }
 
-  /** One or several statements without values. For set-up, and for reading a whole store. */
+  /** Runs one or several statements without values. The set-up and readers of a whole store use it. */
   async run(sql: string): Promise<Row[]> {
     try {
       const result = await this.#client.query({ text: sql, rowMode: 'array', types: asText })
@@ -207,7 +207,7 @@ export class Session {
     if (nowMs > this.#deadline) this.destroy('the server did not answer in time')
   }
 
-  /** The session is gone at once, not only when the socket closes: nobody else must get it in between. */
+  /** Ends the session at once, not only when the socket closes: nobody else must get it in between. */
   destroy(cause = 'it was given up'): void {
     ;(this.#client as unknown as { connection: Wire }).connection.stream.destroy()
     this.#end(cause)

@@ -12,11 +12,11 @@ export const isRaised = (error: unknown): boolean => stateOf(error) === '22012'
 /** A row with the same unique values exists: another process was faster. */
 export const isDuplicate = (error: unknown): boolean => stateOf(error) === '23505'
 
-/** Two processes made or changed the same thing at once, where no lock keeps them apart; or a deadlock. */
+/** Two processes made or changed the same thing at once where no lock keeps them apart, or a deadlock was ended. */
 export const isSetupRace = (error: unknown): boolean => setupRaceStates.includes(stateOf(error) ?? '')
 
 const setupRaceStates = [
-  // Made, renamed or dropped by another process in between.
+  // Another process made, renamed or dropped it in between.
   ...['23505', '42P07', '42P16', '42710', '42P06', '42701', '42703', '42704', '42P01'],
   ...['40001', '40P01', 'XX000'],
 ]
@@ -28,8 +28,8 @@ export const isMissingRight = (error: unknown): boolean => stateOf(error) === '4
 const stateOf = (error: unknown): string | undefined => (error instanceof PipelineFailure ? error.sqlState : undefined)
 
 /**
- * Rolled back by the server and worth a retry: a serialization failure, a deadlock, a statement that must be prepared
- * again (its table was altered, or a proxy dropped it).
+ * The server rolled the pipeline back, and a retry can succeed: after a serialization failure, a deadlock, or a statement that
+ * must be prepared again (its table was altered, or a proxy dropped it).
  */
 export const isRetryable = (error: unknown): boolean => {
   const state = stateOf(error)
@@ -48,10 +48,9 @@ const lostWorkerTexts = /could not commit transaction for shard|server closed th
 const notConnectedTexts = /Connection refused|the database system is /
 
 /**
- * Where records are on other servers: the same failure, as if the server that we are connected to had reported it. It
- * reports a worker that it lost, or did not wait for any longer, as an error of the statement. But if that was the last
- * statement, a single one or COMMIT, the worker may have committed it. So it counts as executed, unless the text says that
- * the worker was not reached.
+ * Converts a failure of Citus into the failure that a single server would report. Citus reports a worker that it lost, or no
+ * longer waited for, as an error of the statement. If that was the last statement (a single one, or COMMIT), the worker may
+ * have committed it. So it counts as executed, unless the text says that the worker was not reached.
  */
 export const ofWorker = (error: unknown): unknown => {
   if (!(error instanceof PipelineFailure) || error.sqlState === undefined) return error
@@ -83,7 +82,7 @@ const outcomeUnknown = (): CubbyError =>
   })
 
 /**
- * Whether it is certain that nothing was applied. `commits`: the pipeline would have committed. If it was sent and the
+ * Returns whether it is certain that nothing was applied. `commits`: the pipeline would have committed. If it was sent and the
  * connection broke, the outcome is unknown, unless the server reported an error while it was still executing.
  */
 export const isUndone = (error: unknown, commits: boolean): boolean => {
@@ -107,7 +106,7 @@ export const pooledByTransaction = (): StoreRefused =>
 /** The server has no connection left. */
 export const isOutOfConnections = (error: unknown): boolean => (error as { code?: unknown }).code === '53300'
 
-/** The error for the caller. */
+/** Converts an error into the one that the caller gets. */
 export const toCallersError = (error: unknown, commits: boolean): unknown => {
   if (!(error instanceof PipelineFailure)) return error
   const state = error.sqlState
@@ -170,7 +169,7 @@ const connectReason = (code: string, error: Error, url: StoreUrl): string => {
   }
 }
 
-/** Why the store cannot be opened, in one line, without the password wherever it occurs. */
+/** Says in one line why the store cannot be opened. The password is removed wherever it occurs. */
 export const toStartError = (error: unknown, url: StoreUrl): Error => {
   if (error instanceof StoreRefused) return error
   const cause = error instanceof Error ? error : new Error(String(error))

@@ -7,7 +7,7 @@ const logEveryMs = 10_000
 export const isUnreachable = (error: unknown): boolean =>
   error instanceof CubbyError && (error.code === 'unavailable' || error.code === 'outcome_unknown')
 
-/** Where records are on several servers: whether one of them was lost when it was needed last. */
+/** Remembers whether one of several servers could not be reached when it was needed last, and logs changes of that. */
 export class LostPart {
   readonly #log: Log
   #isLost = false
@@ -30,7 +30,7 @@ export class LostPart {
     this.#log('warn', 'a part of the database cannot be reached', { cause: String(error) })
   }
 
-  /** All servers have answered. */
+  /** This is called when all servers have answered. */
   found(): void {
     if (this.#isLogged) this.#log('info', 'all parts of the database can be reached again')
     this.#isLost = false
@@ -41,7 +41,7 @@ export class LostPart {
 const postponedMs = 10_000
 const postponedMax = 10_000
 
-/** Tables and tasks whose work has failed. For a while they are left out, so that they keep no others from their turns. */
+/** Tables and tasks whose work has failed are skipped for a while, so that they do not delay the others. */
 export class Postponed {
   readonly #untilMs = new Map<number, number>()
 

@@ -17,7 +17,7 @@ interface Waiter extends Holder {
 
 interface PoolOptions {
   size: number
-  /** How long a caller waits for a connection, at most. */
+  /** A caller waits at most this long for a connection. */
   waitMsMax: number
   connect(): Promise<Session>
   /** A connection that exists already. */
@@ -26,8 +26,8 @@ interface PoolOptions {
 }
 
 /**
- * A bounded number of connections and a bounded queue for them. Organizations take turns, and within one its API keys: the
- * backlog of one does not delay another. Each has a share of the queue, and one with nothing in the queue always gets in.
+ * The pool has a bounded number of connections and a bounded queue for them. Organizations take turns, and so do the API keys
+ * of one: the backlog of one does not delay another. Each has a share of the queue, and one without a queued call always gets in.
  */
 export class Pool {
   readonly #options: PoolOptions
@@ -51,7 +51,7 @@ export class Pool {
     if (options.first !== undefined) this.#adopt(options.first)
   }
 
-  /** For the metrics. */
+  /** The metrics show it. */
   get load() {
     return {
       connectionsIdle: this.#idle.length,

@@ -9,11 +9,11 @@ export interface StoreUrl {
   user: string
   password: string | undefined
   database: string
-  /** false: no TLS. */
+  /** False means no TLS. */
   ssl: false | ConnectionOptions
-  /** Settings for the session, as libpq's `options`. */
+  /** Settings for the session, in the form of libpq's `options`. */
   options: string | undefined
-  /** For messages, without the password. */
+  /** Messages show this form, which has no password. */
   shown: string
 }
 
@@ -54,7 +54,7 @@ const parseTls = (query: URLSearchParams): false | ConnectionOptions => {
   }
   if (mode === 'verify-ca' && ca === undefined) return refuse('sslmode=verify-ca needs sslrootcert, the CA to trust')
   const ssl: ConnectionOptions = { ca, cert, key }
-  // As in libpq: `require` alone trusts any certificate, and with a CA it means `verify-ca`.
+  // `require` means the same as in libpq: alone it trusts any certificate, and with a CA it is `verify-ca`.
   if (mode === 'require' && ca === undefined) ssl.rejectUnauthorized = false
   else ssl.rejectUnauthorized = true
   if (mode !== 'verify-full') ssl.checkServerIdentity = () => undefined
@@ -102,6 +102,6 @@ const parseUrl = (text: string): StoreUrl => {
   }
 }
 
-/** Whether the connection stays on this machine. */
+/** Returns whether the connection stays on this machine. */
 export const isLocal = ({ host }: StoreUrl): boolean =>
   host.startsWith('/') || host === 'localhost' || host === '::1' || /^127\./.test(host)

@@ -32,7 +32,7 @@ import { conditionKind, putInBatch } from '../records/statements.ts'
 import type { WriteGuard } from '../records/write-guard.ts'
 import * as sql from './statements.ts'
 
-/** What one write does with the row that it found. */
+/** One write's decision about the row that it found. */
 interface FileWrite {
   name: string
   /** The pending blob of an upload: it becomes dead if the write is refused. */
@@ -56,7 +56,7 @@ const putInOne = { none: sql.putFile('none'), absent: sql.putFile('absent') }
 interface FilesOptions {
   db: Database
   guard: WriteGuard
-  /** Which clock the sweep uses: see `MaintenanceOptions`. */
+  /** The clock of the sweep: see `MaintenanceOptions`. */
   clock: 'database' | 'caller'
   /** See `Dialect`. */
   namesManyTables: boolean
@@ -65,7 +65,7 @@ interface FilesOptions {
 
 /**
  * A write of a file takes two round trips. The first locks the file's record, the second writes and commits. Most commits need
- * one round trip only, where a pipeline is a transaction and a statement may look at records and blobs.
+ * only one round trip if a pipeline is a transaction and a statement may name both records and blobs.
  */
 export class PostgresFiles implements Files {
   readonly #options: FilesOptions
@@ -94,7 +94,7 @@ export class PostgresFiles implements Files {
 
   async keepAlive(blobIds: string[], nowMs: number): Promise<void> {
     if (blobIds.length === 0) return
-    // Sorted, so that two calls lock in the same order.
+    // The ids are sorted, so that two calls lock in the same order.
     const values = [textArray(blobIds.toSorted()), pendingUntilMs(nowMs)]
     await this.#db.write(noOrg, { statement: sql.postpone, values })
   }
@@ -129,7 +129,7 @@ export class PostgresFiles implements Files {
     })
   }
 
-  /** Whether it was applied, with `nowMs` as its version. */
+  /** Returns whether the commit was applied, with `nowMs` as its version. */
   async #commitInOne(
     caller: Caller,
     bucket: Table,
@@ -162,7 +162,7 @@ export class PostgresFiles implements Files {
     condition: Condition | undefined,
     nowMs: number,
   ): Promise<FileChangeResult> {
-    // Of the attempt that was committed, which is the last one.
+    // The last attempt is the one that was committed.
     let changed!: ChangedFile
     const result = await this.#write(caller, bucket, nowMs, {
       name,
@@ -215,7 +215,7 @@ export class PostgresFiles implements Files {
 
   #attempt(caller: Caller, bucket: Table, nowMs: number, write: FileWrite): Promise<FileWriteResult> {
     const { name, newBlob, decide } = write
-    // After the write of the record: from then on `awaitLeaseExpiry` finds this transaction.
+    // It comes after the write of the record: from then on `awaitLeaseExpiry` finds this transaction.
     const guard = this.#guard.steps(caller, bucket)
     return this.#db.transaction(holderOf(caller), async ({ send, commit }): Promise<FileWriteResult> => {
       const [locked] = await send({ statement: sql.lockFile, values: keyValues(bucket, fileKey(name)) })
@@ -261,7 +261,7 @@ export class PostgresFiles implements Files {
     return taken!.rows.map(([id]) => id!)
   }
 
-  /** Several processes may find the same blobs: each is taken by one of them. */
+  /** Several processes may find the same blobs. Only one of them takes each blob. */
   async #takeByTable(now: number, rowsMax: number): Promise<string[]> {
     const [found] = await this.#db.read(noOrg, { statement: sql.findDue, values: [now, rowsMax] })
     const idsOfTable = Map.groupBy(found!.rows, ([tableId]) => tableId!)
@@ -312,7 +312,7 @@ export class PostgresFiles implements Files {
   }
 }
 
-/** The blob becomes live; with its bytes, if the store keeps them. */
+/** Makes the blob live, with its bytes if the store keeps them. */
 const liveStep = (bucket: Table, { content: { blob }, bytes }: FileToCommit): Step =>
   bytes === undefined
     ? { statement: sql.makeLive, values: [bucket.id, blob] }

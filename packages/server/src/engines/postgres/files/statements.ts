@@ -4,7 +4,7 @@ import type { Statement } from '../connection/driver.ts'
 import { expired, newId, overwriteWith, raising, recordColumns, rowOf, theRecord } from '../records/statements.ts'
 
 // The statements for files, beside those for records. A file's record and its blob have the same table id, so a transaction
-// on them stays on one worker of Citus; only the sweep of blobs and what names a blob by its id alone is about all of them.
+// on them stays on one worker of Citus. Only the sweep of blobs, and statements that name a blob by its id alone, ask all workers.
 //
 // Every transaction locks the file's record first. A live blob is only locked by one that holds its record, and a pending one
 // by its upload; the sweep of blobs waits for nobody. So no two transactions deadlock.
@@ -12,7 +12,7 @@ import { expired, newId, overwriteWith, raising, recordColumns, rowOf, theRecord
 // ── Records ────────────────────────────────────────────────────────────────────────────────────────────────
 // $1 table, $2 $3 the record key; then as in a put.
 
-/** The row of a file, also an expired one, locked until the end of the transaction. */
+/** Locks the row of a file, also an expired one, until the end of the transaction. */
 export const lockFile: Statement = {
   name: 'file_lock',
   text: `select r.updated_at, r.ttl_seconds, r.i3_hash, r.data from cubby_record as r where ${theRecord} for update`,
@@ -40,7 +40,7 @@ export const insertBlob: Statement = {
   text: `insert into cubby_blob (table_id, id, state, due_at_ms) values ($1::bigint, $2, 'pending', $3::bigint)`,
 }
 
-/** $1 table, $2 blob, $3 its bytes: those of a small file, in the transaction of its record. */
+/** $1 table, $2 blob, $3 the bytes of a small file. It runs in the transaction of the file's record. */
 export const insertLiveBlob: Statement = {
   name: 'blob_insert_live',
   text: `insert into cubby_blob (table_id, id, state, bytes) values ($1::bigint, $2, 'live', $3::bytea)`,
@@ -52,22 +52,22 @@ export const readBytes: Statement = {
   text: `select b.bytes from cubby_blob b where ${theBlob}`,
 }
 
-/** Fails if it is not pending. */
+/** Fails if the blob is not pending. */
 export const makeLive: Statement = {
   name: 'blob_live',
   text: `with w as (update cubby_blob as b set state = 'live', due_at_ms = null where ${theBlob} and b.state = 'pending'
     returning b.id) select 1 / count(*) from w`,
 }
 
-/** Whether it is pending. */
+/** Returns a row if the blob is pending. */
 export const isPending: Statement = {
   name: 'blob_is_pending',
   text: `select 1 from cubby_blob b where ${theBlob} and b.state = 'pending'`,
 }
 
 /**
- * What becomes of a blob whose record is removed or replaced. One that is never due stays so. A blob that has lost its row gets one:
- * its bytes may exist.
+ * Makes a blob dead whose record is removed or replaced. A blob that is never due stays so. A blob that has lost its row gets
+ * one, because its bytes may exist.
  */
 const orDead = `on conflict (table_id, id) do update set state = 'dead', due_at_ms = greatest(coalesce(b.due_at_ms, 0), excluded.due_at_ms)
   where b.state = 'live'`
@@ -77,10 +77,10 @@ export const makeDead: Statement = {
   text: `insert into cubby_blob as b (table_id, id, state, due_at_ms) values ($1::bigint, $2, 'dead', $3::bigint) ${orDead}`,
 }
 
-/** Whether a row is a file, by the tag of its entry in i3 (`blobHash`). No value of a table's index has it. */
+/** A row is a file if its entry in i3 has this tag (`blobHash`). No value of a table's index has it. */
 export const isFile = (alias: string): string => `substr(${alias}.i3_hash, 1, 1) = 'f'::bytea`
 
-/** The blob of a file, by its entry in i3 as it is read. Undefined for what damage may have left there. */
+/** Returns the blob that a file's entry in i3 names, or undefined if the entry is damaged. */
 export const blobOfEntry = (entry: string | null | undefined): string | undefined => {
   const text = entry == null ? '' : fromHex(entry)
   const id = text.slice(1)
@@ -88,7 +88,7 @@ export const blobOfEntry = (entry: string | null | undefined): string | undefine
 }
 
 /**
- * The same for the rows of `source`, which have table_id and i3_hash. ON CONFLICT looks into the primary key whatever the
+ * Makes the blobs of the rows of `source` dead, which have table_id and i3_hash. ON CONFLICT uses the primary key whatever the
  * planner knows; a join could become a scan of all blobs.
  */
 export const makeDeadAll = (source: string, duePlace: number): string =>
@@ -97,15 +97,15 @@ export const makeDeadAll = (source: string, duePlace: number): string =>
     from ${source} g where ${isFile('g')} ${orDead}`
 
 // ── A commit in one round trip ─────────────────────────────────────────────────────────────────────────────
-// Without a condition that needs a version, and if the clock is above the old version, which is what most commits are. Where
-// one of these statements fails, the two round trips of the other way find out why.
+// Most commits have no condition that needs a version, and a clock above the old version. They take one round trip. If one of
+// these statements fails, the way with two round trips finds out why.
 
 const blobOf = (alias: string): string =>
   `case when ${isFile(alias)} then convert_from(substr(${alias}.i3_hash, 2), 'UTF8') end`
 
 /**
- * $1 table, $2 $3 the record key, $4 when the blob is due. Locks the record if there is one, and makes its blob dead. Not
- * just `isFile`: in an empty store the planner would then choose the partial index i3, and keep that plan.
+ * $1 table, $2 $3 the record key, $4 when the blob is due. Locks the record if there is one, and makes its blob dead. With
+ * `isFile` alone the planner would choose the partial index i3 in an empty store, and keep that plan.
  */
 export const freeOldBlob: Statement = {
   name: 'file_free_old',
@@ -115,9 +115,9 @@ export const freeOldBlob: Statement = {
 }
 
 /**
- * Values as in a put. Fails if the row has a version that is not below the new one, or was made after `freeOldBlob` looked
- * for it. Then its blob is not dead: only the transaction that replaces or removes a row makes its blob dead, and no dead
- * blob becomes live again.
+ * The values are those of a put. It fails if the row has a version that is not below the new one, or was made after
+ * `freeOldBlob` looked for it. In the second case its blob is not dead: only the transaction that replaces or removes a row
+ * makes its blob dead, and no dead blob becomes live again.
  */
 export const putFile = (kind: 'none' | 'absent'): Statement => ({
   name: `file_put_${kind}`,
@@ -126,7 +126,7 @@ export const putFile = (kind: 'none' | 'absent'): Statement => ({
       and exists (select 1 from cubby_blob b where b.table_id = $1::bigint and b.id = ${blobOf('r')} and b.state = 'dead')`)} = 1`,
 })
 
-/** A blob that no record refers to yet. */
+/** Makes a blob dead that no record refers to yet. */
 export const giveUp: Statement = {
   name: 'blob_give_up',
   text: `update cubby_blob as b set state = 'dead', due_at_ms = $3::bigint where ${theBlob} and b.state = 'pending'`,
@@ -156,13 +156,13 @@ export const forgetBlobs: Statement = {
 // ── The sweep ──────────────────────────────────────────────────────────────────────────────────────────────
 // A blob that is being removed has a time too: another sweep takes it after that, if the first one was interrupted.
 
-/** The database's clock, and until when a backup holds the sweep. */
+/** Reads the database's clock, and the time until which a backup stops the sweep. */
 export const sweepFacts: Statement = {
   name: 'blob_sweep_facts',
   text: 'select floor(extract(epoch from now()) * 1000)::bigint, s.files_held_until from cubby_store s',
 }
 
-/** $1 now, $2 rows at most, $3 when another sweep may take them. Several processes sweep at once: each takes others. */
+/** $1 now, $2 rows at most, $3 when another sweep may take them. Processes that sweep at once take different blobs. */
 export const takeDueInOne: Statement = {
   name: 'blobs_take',
   text: `update cubby_blob as b set state = 'removing', due_at_ms = $3::bigint from (
@@ -193,7 +193,7 @@ export const holdSweep: Statement = {
 
 export const storeId: Statement = { name: 'store_id', text: 'select s.store_id from cubby_store s' }
 
-/** $1 when they are due. Not those that the store keeps: their ids begin with f. */
+/** $1 when they are due. Blobs that the store keeps are left out: their ids begin with f. */
 export const adoptBlobs: Statement = {
   name: 'blobs_adopt',
   text: `update cubby_blob as b set due_at_ms = $1::bigint where b.id < 'f'`,
@@ -211,7 +211,7 @@ export const countAdopted: Statement = {
 
 export const readMark: Statement = { name: 'file_mark', text: 'select s.file_mark from cubby_store s' }
 
-/** Of two processes at once, the second waits for the first and gets its mark. */
+/** If two processes write at once, the second waits for the first and gets its mark. */
 export const writeMark: Statement = {
   name: 'file_mark_write',
   text: 'update cubby_store as s set file_mark = coalesce(s.file_mark, $1) returning s.file_mark',

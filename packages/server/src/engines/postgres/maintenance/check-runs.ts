@@ -4,7 +4,7 @@ import { type Row, type Statement, step } from '../connection/driver.ts'
 import { idStride } from '../records/statements.ts'
 import { runColumnCount, runColumns, toRun } from '../runs/run-rows.ts'
 
-/** Rows that a statement reads: few, because each may be large. */
+/** A statement reads few rows, because each may be large. */
 const runsPerStep = 100
 
 const declaration: Statement = {
@@ -14,8 +14,8 @@ const declaration: Statement = {
 }
 
 /**
- * The runs of a task after $2, each with whether a run of its key is running, as in the same moment. Two queued or two
- * running ones of a key cannot exist: indexes of the database are unique.
+ * Reads the runs of a task after $2, and for each whether a run of its key is running at the same moment. Unique indexes
+ * exclude two queued or two running runs of a key.
  */
 export const nextRuns: Statement = {
   name: 'check_runs',
@@ -24,9 +24,10 @@ export const nextRuns: Statement = {
     from cubby_run as r where r.task_id = $1::bigint and r.id > $2 order by r.id limit $3::bigint`,
 }
 
-const lastId: Statement = { name: 'check_ids', text: 'select last_value from cubby_record_id' }
+/** Runs are numbered from the sequence of record ids. */
+export const lastDrawnId: Statement = { name: 'check_ids', text: 'select last_value from cubby_record_id' }
 
-/** Runs and declarations that belong to no task. */
+/** Finds runs and declarations that belong to no task. */
 const strayRuns: Statement = {
   name: 'check_stray_runs',
   text: `select r.task_id, 'run ' || r.id || ' (task ' || r.task_id || '): its task does not exist' from cubby_run r
@@ -45,7 +46,7 @@ export async function* checkRunsOf(read: Read, taskId: number): AsyncIterable<st
   else if (!row.every((text) => isJson(text!))) yield `task ${taskId}: its declaration is not JSON`
   for (let last = ''; ; ) {
     // The last id is read after the runs: the numbers of runs created in between have been given out by then.
-    const [found, ids] = await read(step(nextRuns, taskId, last, runsPerStep), step(lastId))
+    const [found, ids] = await read(step(nextRuns, taskId, last, runsPerStep), step(lastDrawnId))
     for (const run of found!.rows) {
       for (const finding of findingsOf(run, Number(ids!.rows[0]![0])))
         yield `run ${run[2]} (task ${taskId}): ${finding}`
@@ -70,11 +71,11 @@ const isJson = (text: string | null): boolean => {
   }
 }
 
-const findingsOf = (row: Row, lastDrawnId: number): string[] => {
+const findingsOf = (row: Row, lastId: number): string[] => {
   if (!isJson(row[14]!)) return ['its error is not JSON']
   const run = toRun(row)
   const findings: string[] = []
-  if (run.seq >= lastDrawnId + idStride) findings.push('its number was never given out')
+  if (run.seq >= lastId + idStride) findings.push('its number was never given out')
   for (const name of ['payload', 'progress', 'result'] as const) {
     if (!isJson(run[name])) findings.push(`its ${name} is not JSON`)
   }

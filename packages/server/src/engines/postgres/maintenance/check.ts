@@ -3,6 +3,7 @@ import { faultOfRecord } from '../../../core/records/record-faults.ts'
 import { findSecretFaults } from '../../../core/store-secrets.ts'
 import type { EntriesRule } from '../../../core/tables/entries-of.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
+import type { CheckNotes } from '../../../store/maintenance.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
 import type { Read } from '../connection/database.ts'
 import { type Row, type Session, type Statement, step } from '../connection/driver.ts'
@@ -10,14 +11,14 @@ import { toCallersError } from '../connection/failure.ts'
 import { isFile } from '../files/statements.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
 import { secretColumns, toSecrets } from '../registry/rows.ts'
-import { checkRunsOf, checkStrayRuns } from './check-runs.ts'
+import { checkRunsOf, checkStrayRuns, lastDrawnId } from './check-runs.ts'
 
 const blobsPerStep = 500
 
-// Each statement sees one state of the store, so a file that is written meanwhile is no finding: the state of a blob and the
-// records that refer to it are read together.
+// Each statement sees one state of the store. It reads the state of a blob together with the records that refer to it, so a file
+// that is written meanwhile is no finding.
 
-/** The blobs of a bucket after $2, and how many records refer to each: more than one is enough to know. */
+/** Reads the blobs of a bucket after $2, and how many records refer to each. It stops counting at two. */
 export const nextBlobs: Statement = {
   name: 'check_blobs',
   text: `select b.id, b.state, b.due_at_ms, (select count(*) from (select 1 from cubby_record r
@@ -25,7 +26,7 @@ export const nextBlobs: Statement = {
     from cubby_blob b where b.table_id = $1::bigint and b.id > $2 order by b.id limit $3::bigint`,
 }
 
-/** Live blobs whose table is no bucket. */
+/** Finds live blobs whose table is no bucket. */
 const strayBlobs: Statement = {
   name: 'check_stray_blobs',
   text: `select b.table_id, b.id from cubby_blob b
@@ -34,7 +35,7 @@ const strayBlobs: Statement = {
     order by b.table_id, b.id limit $3::bigint`,
 }
 
-/** A file that refers to a blob which is not live is found with that file. */
+/** A file that refers to a blob which is not live is reported with that file. */
 const isSound = (id: string, state: string, due: string | null, files: string): boolean => {
   if (!isBlobId(id) && !isStoreBlobId(id)) return false
   if (state === 'live') return (due === null || Number(due) === neverDueMs) && files === '1'
@@ -69,7 +70,7 @@ async function* checkStrayBlobs(read: Read): AsyncIterable<[tableId: number, fin
   }
 }
 
-/** Rows that a statement reads: few, because each may be large. */
+/** A statement reads few rows, because each may be large. */
 const rowsPerStep = 100
 const tablesPerStep = 500
 
@@ -100,7 +101,7 @@ const nextRecordsWith = (kind: 'table' | 'bucket', more: string): Statement => (
     order by r.hash_key, r.range_key limit $4::bigint`,
 })
 
-/** For buckets with the state of each file's blob, as in the same moment. */
+/** The rows of a bucket include the state of each file's blob at the same moment. */
 export const nextRecords: Record<'table' | 'bucket', Statement> = {
   table: nextRecordsWith('table', ', null'),
   bucket: nextRecordsWith(
@@ -110,7 +111,7 @@ export const nextRecords: Record<'table' | 'bucket', Statement> = {
   ),
 }
 
-/** The first table id between two tables of the registry that has records. */
+/** Finds the first table id between two tables of the registry that has records. */
 const strayTable: Statement = {
   name: 'check_stray',
   text: `select r.table_id from cubby_record r where r.table_id > $1::bigint and r.table_id < $2::bigint
@@ -118,11 +119,6 @@ const strayTable: Statement = {
 }
 
 const isTable: Statement = { name: 'check_is_table', text: 'select 1 from cubby_table t where t.id = $1::bigint' }
-
-const lastId: Statement = {
-  name: 'check_ids',
-  text: 'select last_value from cubby_record_id',
-}
 
 /**
  * Verifies the store: each record's index values against its data, that its id was given out, that every record, table and
@@ -132,11 +128,19 @@ const lastId: Statement = {
 export async function* checkStore(
   open: () => Promise<Session>,
   namesManyTables: boolean,
-  noteTable: NoteTable = () => {},
+  { table: noteTable = () => {}, step: noteStep, rows: noteRows }: CheckNotes = {},
 ): AsyncIterable<string> {
   const session = await open()
+  let checked = 0
+  const read: Read = async (...steps) => {
+    const found = await session.send(steps, Number.POSITIVE_INFINITY)
+    checked += found[0]!.rows.length
+    noteRows?.(checked)
+    return found
+  }
+  noteStep?.('checking rows')
   try {
-    yield* check((...steps) => session.send(steps, Number.POSITIVE_INFINITY), namesManyTables, noteTable)
+    yield* check(read, namesManyTables, noteTable)
   } catch (error) {
     throw toCallersError(error, false)
   } finally {
@@ -195,7 +199,7 @@ async function* noted(tableId: number, noteTable: NoteTable, findings: AsyncIter
 const ruleOf = (kind: string, declared: string): EntriesRule | undefined =>
   kind === 'table' || kind === 'bucket' ? { kind, indices: JSON.parse(declared) as Indices } : undefined
 
-/** Records of tables that do not exist, with table ids between the two. */
+/** Finds records of tables that do not exist, with table ids between the two. */
 async function* checkStrays(read: Read, after: number, before: number, noteTable: NoteTable): AsyncIterable<string> {
   for (let last = after; ; ) {
     const [found] = await read(step(strayTable, last, before))
@@ -219,7 +223,7 @@ async function* checkTable(
   let place: Buffer[] = [Buffer.alloc(0), Buffer.alloc(0)]
   for (;;) {
     // The last id is read after the records: the ids of records created in between have been given out by then.
-    const [found, ids] = await read(step(statement, tableId, ...place, rowsPerStep), step(lastId))
+    const [found, ids] = await read(step(statement, tableId, ...place, rowsPerStep), step(lastDrawnId))
     const { rows } = found!
     for (const row of rows) {
       const finding = checkRecord(row, rule, Number(ids!.rows[0]![0]))
@@ -240,10 +244,10 @@ const nameOf = ([id, hashKey, rangeKey]: Row, rule: EntriesRule | undefined, tab
     ? `file ${JSON.stringify(fromHex(rangeKey!))} (bucket ${tableId})`
     : `record ${id} (table ${tableId}, ${JSON.stringify(fromHex(hashKey!))})`
 
-const checkRecord = (row: Row, rule: EntriesRule | undefined, lastDrawnId: number): string | undefined => {
+const checkRecord = (row: Row, rule: EntriesRule | undefined, lastId: number): string | undefined => {
   const [id, , rangeKey, text, updatedAt, blobState, ...stored] = row
   if (rule === undefined) return 'its table does not exist'
-  if (Number(id) >= lastDrawnId + idStride) return 'its id was never given out'
+  if (Number(id) >= lastId + idStride) return 'its id was never given out'
   const record = { rangeKey: fromHex(rangeKey!), data: text!, updatedAtMs: Number(updatedAt) }
   const fault = faultOfRecord(rule, record, () => stored.map((entry) => (entry == null ? null : fromHex(entry))))
   if (fault !== undefined) return fault

@@ -31,7 +31,7 @@ export const sweepInOne: Statement = {
     select count(*) from gone`,
 }
 
-/** A row for each expired record: the id of its table, and whether it is a file. */
+/** Returns a row for each expired record: the id of its table, and whether it is a file. */
 const findExpired: Statement = {
   name: 'find_expired',
   text: `select e.table_id, coalesce(${isFile('e')}, false) from cubby_record e
@@ -47,21 +47,21 @@ const removeExpired = (returning: string): Statement => ({
       and r.ttl_seconds <= $2::bigint${returning}`,
 })
 
-/** After $1, at most $2: what can have records. */
+/** Reads at most $2 tables and buckets after the id $1. */
 const tablesToSweep: Statement = {
   name: 'tables_to_sweep',
   text: `select t.id, t.kind from cubby_table t where t.id > $1::bigint and t.kind <> 'task'
     order by t.id limit $2::bigint`,
 }
 
-/** $1 deleted before, $2 without these. */
+/** $1 deleted before this time, $2 without these tables. */
 const takeTable: Statement = {
   name: 'take_table',
   text: `select t.id, t.kind from cubby_table t where t.deleted_at_ms <= $1::bigint
     and t.id <> all ($2::bigint[]) order by t.deleted_at_ms limit 1 for update skip locked`,
 }
 
-// Marked first: if a clock steps back, a table that has lost rows must not be restored.
+// The mark is written first: if a clock steps back, a table that has lost rows must not be restored.
 const markPurging: Statement = {
   name: 'mark_purging',
   text: 'update cubby_table set purging = true where id = $1::bigint and not purging',
@@ -74,7 +74,7 @@ const removeRows = (returning: string): Statement => ({
     ) as x where r.table_id = $1::bigint and r.hash_key = x.hash_key and r.range_key = x.range_key${returning}`,
 })
 
-/** For buckets: the blobs of the removed files are made dead by the next statements of the transaction. */
+/** Buckets use it: the next statements of the transaction make the blobs of the removed files dead. */
 const returningBlobs = ' returning r.i3_hash'
 const removals = {
   table: removeExpired(''),
@@ -92,7 +92,7 @@ const anyRow: Statement = {
   text: 'select 1 from cubby_record r where r.table_id = $1::bigint limit 1',
 }
 
-/** What a purge removes of each kind, and what tells that something is left. `alsoLast`: before the table's own row. */
+/** `rows` removes rows of a purged table, and `any` finds out whether some are left. `alsoLast` runs before the table's own row goes. */
 const purges = {
   table: { rows: removeRows(''), any: anyRow, alsoLast: [] },
   bucket: { rows: removeRows(returningBlobs), any: anyRow, alsoLast: [] },
@@ -103,20 +103,20 @@ type PurgedKind = keyof typeof purges
 
 const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_table where id = $1::bigint' }
 
-/** How often a sweep looks again after other processes removed what it found. */
+/** A sweep looks again this often after other processes removed what it found. */
 const sweepLooksMax = 10
 
-/** Each step looks at all servers first. Files of a bucket are fewer: the blob of each is a statement of its own. */
+/** Each step asks all servers first, so it removes many rows. A bucket loses fewer files at once: each blob takes a statement of its own. */
 const distributedStepRows = 1_000
 const bucketStepRows = 50
 
-/** Tables that one step asks while not all records can be looked at, and for how long. The next step goes on behind them. */
+/** While a server cannot be reached, a step asks at most this many tables, for this long. The next step continues after them. */
 const tablesAskedMax = 200
 const tablesAskedMs = 5_000
 
 interface MaintenanceOptions {
   db: Database
-  /** Which clock: a process whose clock runs ahead must not remove what is live by the database's clock. */
+  /** A process whose clock runs ahead must not remove what is live by the database's clock. Tests move the caller's clock. */
   clock: 'database' | 'caller'
   /** See `Dialect`. */
   namesManyTables: boolean
@@ -170,7 +170,7 @@ export class PostgresMaintenance implements Maintenance {
     return 0
   }
 
-  /** While not all records can be looked at: tables in the order of their ids. */
+  /** Sweeps tables in the order of their ids, while a server cannot be reached. */
   async #sweepSomeTables(before: number, rowsMax: number, dueMs: number, error: unknown): Promise<number> {
     const { db } = this.#options
     const [found] = await db.read(noOrg, step(tablesToSweep, this.#lastTableId, tablesAskedMax))
@@ -210,7 +210,10 @@ export class PostgresMaintenance implements Maintenance {
     })
   }
 
-  /** Removes some rows of the table, bucket or task that was deleted first, and its own row last. Another process takes another table. */
+  /**
+   * Removes some rows of the table, bucket or task that was deleted first, and its own row last. Another process takes another
+   * table.
+   */
   async purgeTables(nowMs: number, rowsMax: number): Promise<number> {
     const now = await this.#now(nowMs)
     const before = now - recoveryMs - sweepGraceMs
@@ -221,7 +224,7 @@ export class PostgresMaintenance implements Maintenance {
     })
   }
 
-  /** One that cannot be reached now is left out for a while, and the next is purged: its purge counts as a row. */
+  /** Skips a table or organization for a while if its server cannot be reached. The failed attempt counts as one removed row. */
   async #purgeOne(
     postponed: Postponed,
     purge: (transaction: Transaction, take: (statement: Statement, before: number) => Promise<Row>) => Promise<number>,
@@ -245,7 +248,7 @@ export class PostgresMaintenance implements Maintenance {
     }
   }
 
-  /** Of a table whose row is locked, and which nobody can restore. */
+  /** Purges a table whose row is locked, and which nobody can restore. */
   async #purgeTable(
     { send, commit }: Transaction,
     id: string,
@@ -265,7 +268,10 @@ export class PostgresMaintenance implements Maintenance {
     return removed!.count + 1
   }
 
-  /** What the organization has that was deleted first, then its keys, then its own row. Another process takes another one. */
+  /**
+   * Takes the organization that was deleted first, and removes its tables, then its keys, then its own row. Another process
+   * takes another organization.
+   */
   async purgeOrganizations(nowMs: number, rowsMax: number): Promise<number> {
     const now = await this.#now(nowMs)
     const before = now - recoveryMs - sweepGraceMs
@@ -290,13 +296,13 @@ export class PostgresMaintenance implements Maintenance {
     })
   }
 
-  /** The database has checksums of its own; a start warns when they are off. */
+  /** The database has checksums of its own. A start warns when they are off. */
   async addChecksums(): Promise<number> {
     return 0
   }
 
   check(notes: CheckNotes = {}): AsyncIterable<string> {
     const { openLongSession, namesManyTables } = this.#options
-    return checkStore(openLongSession, namesManyTables, notes.table)
+    return checkStore(openLongSession, namesManyTables, notes)
   }
 }

@@ -3,33 +3,33 @@ import type { Statement } from '../connection/driver.ts'
 // The statements on the registry that purge an organization. Several processes purge at once: each skips the rows that another
 // one has locked.
 
-/** $1 deleted before, $2 without these. */
+/** $1 deleted before this time, $2 without these organizations. */
 export const takeOrganization: Statement = {
   name: 'take_org',
   text: `select o.id from cubby_organization o where o.deleted_at_ms <= $1::bigint
     and o.id <> all ($2::bigint[]) order by o.deleted_at_ms limit 1 for update skip locked`,
 }
 
-// Marked first: if a clock steps back, an organization that has lost rows must not be restored.
+// The mark is written first: if a clock steps back, an organization that has lost rows must not be restored.
 export const markPurging: Statement = {
   name: 'mark_org_purging',
   text: 'update cubby_organization set purging = true where id = $1::bigint and not purging',
 }
 
-// By two indexes: one has the active tables, the other the deleted ones.
+// Two indexes are needed: one has the active tables, the other the deleted ones.
 const states = [
   { state: 'active', where: 't.deleted_at_ms is null' },
   { state: 'deleted', where: 't.deleted_at_ms is not null' },
 ]
 const byName = 'order by t.org_id, t.db, t.kind, t.name limit 1'
 
-/** Id and kind of a table, bucket or task of organization $1. It is locked, as a purge of tables does it. */
+/** Locks a table, bucket or task of organization $1, as a purge of tables does, and returns its id and kind. */
 export const takeTables: Statement[] = states.map(({ state, where }) => ({
   name: `take_table_of_org_${state}`,
   text: `select t.id, t.kind from cubby_table t where t.org_id = $1::bigint and ${where} ${byName} for update skip locked`,
 }))
 
-/** The same, locked by others or not, without the kind. */
+/** Finds such a table even if another process has locked it. The kind is null. */
 export const anyTables: Statement[] = states.map(({ state, where }) => ({
   name: `any_table_of_org_${state}`,
   text: `select t.id, null from cubby_table t where t.org_id = $1::bigint and ${where} ${byName}`,

@@ -12,8 +12,8 @@ const sizes = {
 }
 
 /**
- * $1 table, $2 rows at most, $3 low, $4 high, $5 the id of the row comparison. One row: how many rows, their bytes, and the
- * position of the last.
+ * $1 table, $2 rows at most, $3 low, $4 high, $5 the id of the row comparison. It returns one row: the number of rows, their
+ * bytes, and the position of the last.
  */
 const sizeOf = (kind: Table['kind'], descending: boolean): Statement => {
   const [from, owner, id] = kind === 'task' ? ['cubby_run', 'task_id', 'seq'] : ['cubby_record', 'table_id', 'id']
@@ -38,7 +38,7 @@ const statements = new Map(
   kinds.flatMap((kind) => [false, true].map((down) => [`${kind} ${down}`, sizeOf(kind, down)] as const)),
 )
 
-/** What autovacuum found out: the share of the table among all rows, and how many there are. Only of the largest tables. */
+/** Reads autovacuum's statistics: the share of the table among all rows, and their number. Only the largest tables are in them. */
 const estimateOf = (relation: string, owner: string): Statement => ({
   name: `estimate_${relation}`,
   text: `
@@ -75,7 +75,7 @@ export class PostgresStatistics implements Statistics {
       const rows = result!.rows[0]?.[0]
       return rows == null ? undefined : Number(rows)
     } catch {
-      // Another database than PostgreSQL has other statistics.
+      // Databases other than PostgreSQL have other statistics.
       return undefined
     }
   }

@@ -1,5 +1,5 @@
 import type { Log } from '../../../core/log.ts'
-import { StoreRefused } from '../../../core/store-refused.ts'
+import { refuseUnreleased, StoreRefused } from '../../../core/store-refused.ts'
 import { newSecret } from '../../../core/store-secrets.ts'
 import type { Session } from '../connection/driver.ts'
 import { isLockTimeout, isMissingRight, isSetupRace } from '../connection/failure.ts'
@@ -8,23 +8,23 @@ import { migrations } from './migrations.ts'
 import { currentSchema, schemaVersion } from './schema.ts'
 
 /**
- * The advisory lock of set-up and migration. The same as in version 0.1: of processes of both versions that start at
- * once on an empty database, one makes the store.
+ * The advisory lock of set-up and migration. Version 0.1 uses the same one: if processes of both versions start at once on an
+ * empty database, one of them makes the store.
  */
 const setupLock = 0x43756279
 
-const names = ['store', 'organization', 'api_key', 'table', 'record', 'blob', 'task', 'run']
-/** The names of version 0.1 too. */
-const tables = [...names, 'organizations', 'api_keys', 'tables', 'records']
+const tables = ['store', 'organization', 'api_key', 'table', 'record', 'blob', 'task', 'run']
+const tablesOf01 = ['organizations', 'api_keys', 'tables', 'records']
 
-/** Whose transaction a set-up or migration waits for: the oldest that holds one of the store's locks. */
+/** Describes the transaction that a set-up or migration waits for: the oldest that holds one of the store's locks. */
 const describeLockHolder = async (session: Session): Promise<string> => {
+  const locked = [...tables, ...tablesOf01].map((table) => `to_regclass('cubby_${table}')`)
   const [holder] = await session.run(
     `select a.pid, a.application_name, a.usename, a.state, to_char(a.xact_start, 'YYYY-MM-DD HH24:MI:SS TZ')
      from pg_locks l join pg_stat_activity a on a.pid = l.pid
      where l.granted and l.pid <> pg_backend_pid()
        and l.database = (select d.oid from pg_database d where d.datname = current_database())
-       and (l.locktype = 'relation' and l.relation in (${tables.map((table) => `to_regclass('cubby_${table}')`).join(', ')})
+       and (l.locktype = 'relation' and l.relation in (${locked.join(', ')})
          or l.locktype = 'advisory' and l.classid = 0 and l.objid = ${setupLock})
      order by a.xact_start limit 1`,
   )
@@ -34,17 +34,9 @@ const describeLockHolder = async (session: Session): Promise<string> => {
   return `it waits for the transaction of process ${pid} (${name}user ${user}, ${state}), open since ${since}`
 }
 
-/** How long a process may use what it has read of keys and tables. One value for all processes on a store. */
-export const leaseMsDefault = 1_000
-
-/** What the store says of itself, read once at the start. */
-export interface StoreFacts {
-  leaseMs: number
-}
-
 interface PrepareOptions {
   dialect: Dialect
-  /** Where the store is, for messages. */
+  /** Messages name the store by this. */
   shown: string
   /** Refuse a database without a store instead of making one. */
   mustExist: boolean
@@ -54,14 +46,14 @@ interface PrepareOptions {
 }
 
 const setupAttemptsMax = 20
-/** How long a process waits for another one's set-up or migration. */
+/** A process waits this long for another one's set-up or migration. */
 const setupLockMsMax = 30_000
-/** How long a migration waits for other transactions. Requests to processes that still run wait for the migration. */
+/** A migration waits this long for other transactions. Requests to processes that still run wait for the migration. */
 const tableLockMsMax = 10_000
-/** After this, the server rolls the transaction of a stopped process back. */
+/** The database rolls back the transaction of a stopped process after this time. */
 const idleMsMax = 10_000
 
-/** Undefined if there is no store. Waits for a migration that is running. */
+/** Returns undefined if there is no store. It waits for a migration that is running. */
 const readVersion = async (session: Session): Promise<number | undefined> => {
   const [there] = await session.run(`select to_regclass('cubby_store')`)
   if (there?.[0] == null) return undefined
@@ -73,17 +65,13 @@ const readVersion = async (session: Session): Promise<number | undefined> => {
       `the store has version ${version}; this Cubby knows versions up to ${schemaVersion}: start a newer one`,
     )
   }
+  refuseUnreleased(version, 'the store')
   return version
-}
-
-const readFacts = async (session: Session): Promise<StoreFacts> => {
-  const [row] = await session.run('select lease_ms from cubby_store')
-  return { leaseMs: Number(row![0]) }
 }
 
 /** A missing right is reported at the start, not by the first request that needs it. */
 const requireRights = async (session: Session): Promise<void> => {
-  const wanted = ['store', 'organization', 'api_key', 'table', 'record', 'blob', 'task', 'run'].flatMap((table) =>
+  const wanted = tables.flatMap((table) =>
     ['select', 'insert', 'update', 'delete'].map((right) => `('cubby_${table}', '${right}')`),
   )
   const [missing] = await session.run(
@@ -96,10 +84,10 @@ const requireRights = async (session: Session): Promise<void> => {
 }
 
 /**
- * Makes an empty store, migrates an older one, and refuses a newer one. Safe when several processes start at once: one does
- * it, and the others wait for it.
+ * Makes an empty store, migrates an older one, and refuses a newer one. If several processes start at once, one does it, and the
+ * others wait for it. Returns the lease of the store in milliseconds.
  */
-export const prepareStore = async (session: Session, options: PrepareOptions): Promise<StoreFacts> => {
+export const prepareStore = async (session: Session, options: PrepareOptions): Promise<number> => {
   const { shown, mustExist } = options
   await session.run(`set lock_timeout = ${setupLockMsMax}; set statement_timeout = 0`)
   for (let attempt = 1; ; attempt++) {
@@ -108,7 +96,8 @@ export const prepareStore = async (session: Session, options: PrepareOptions): P
       version = await readVersion(session)
       if (version === schemaVersion) {
         await requireRights(session)
-        return await readFacts(session)
+        const [row] = await session.run('select lease_ms from cubby_store')
+        return Number(row![0])
       }
       if (version === undefined && mustExist) throw new StoreRefused(`there is no store in ${shown}`)
       if (version === undefined) await makeStore(session, options)
@@ -133,7 +122,7 @@ const makeStore = async (session: Session, { dialect, leaseMs }: PrepareOptions)
   await session.run('commit')
 }
 
-/** All migrations that are due, in one transaction. */
+/** Runs all migrations that are due in one transaction. */
 const migrateStore = async (session: Session, { dialect, log }: PrepareOptions): Promise<void> => {
   await session.run('begin isolation level read committed read write')
   // Citus distributes no table in a transaction that has used several connections to one worker.
@@ -143,11 +132,9 @@ const migrateStore = async (session: Session, { dialect, log }: PrepareOptions):
   await session.run(`set local lock_timeout = ${tableLockMsMax}`)
   // The process that held the lock may have done it.
   const from = (await readVersion(session))!
-  const due = migrations.filter(({ to }) => to > from)
-  for (const { to, run } of due) {
-    await run(session, dialect)
-    await session.run(`update cubby_store set version = ${to} where version = ${to - 1}`)
-  }
+  const due = migrations.filter((migration) => migration.from >= from)
+  for (const { run } of due) await run(session, dialect)
+  if (due.length > 0) await session.run(`update cubby_store set version = ${schemaVersion}`)
   await session.run('commit')
   if (due.length > 0) log('info', 'the store was migrated', { from, to: schemaVersion })
 }

@@ -6,9 +6,9 @@ import type { Dialect } from '../dialect.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
 
 /** The version of the schema below. Every change to it is also a migration: see migrations.ts. */
-export const schemaVersion = 6
+export const schemaVersion = 7
 
-/** What an empty store starts with. */
+/** The initial values of an empty store. */
 interface InitialStore {
   leaseMs: number
   secret: StoreSecret
@@ -17,41 +17,16 @@ interface InitialStore {
 /** Names sort by bytes. */
 const nameType = 'text collate "C"'
 
-// PostgreSQL's planner takes the newest of indexes that cost the same. In an empty store the primary key and the index by
-// time cost the same for a get, and that plan is kept: so the primary keys are created after the other indexes.
-const primaryKeyOfRecord = 'alter table cubby_record add primary key (table_id, hash_key, range_key)'
-const primaryKeyOfRun = 'alter table cubby_run add primary key (task_id, id)'
-
 // An index is not a second table: a record is one row that carries its index values, and the database keeps sparse
 // indexes over them. Keys and index values are bytes, so that their order is memcmp and they may contain NUL. Other
 // values that may hold any character (names of API keys, declarations of indices) are kept as JSON.
 //
-// Table names are in the singular. Version 0.1 used plural names, and its statements must fail on this schema. Version 2 had
-// `deleted_at` and `ttl` where there is `deleted_at_ms` and `ttl_seconds`, for the same reason: see migration-3.ts;
-// and version 3 had `registry_epoch` where there is `epoch`: see migration-4.ts.
+// PostgreSQL's planner takes the newest of indexes that cost the same, so their order here matters. In an empty store the primary
+// key and the index by time cost the same for a get, and that plan is kept: so a primary key is created after the other indexes.
+//
+// Table names are in the singular. Version 0.1 used plural names, and its statements must fail on this schema.
 
-const tableIndexes = [
-  `create unique index if not exists cubby_table_by_name on cubby_table (org_id, db, kind, name)
-    where deleted_at_ms is null`,
-  `create unique index if not exists cubby_table_deleted_by_name on cubby_table (org_id, db, kind, name, deleted_at_ms)
-    where deleted_at_ms is not null`,
-  `create unique index if not exists cubby_table_by_public_id on cubby_table (public_id) where public_id is not null`,
-]
-
-// In this order: of indexes that cost the same, the planner takes the newest.
-const runIndexes = [
-  'create index if not exists cubby_run_by_time on cubby_run (task_id, updated_at, seq)',
-  'create index if not exists cubby_run_by_status on cubby_run (task_id, status, updated_at, seq)',
-  `create index if not exists cubby_run_by_lease on cubby_run (lease_until) where status = 'running'`,
-  `create index if not exists cubby_run_by_org on cubby_run (org_id, lease_until) where status = 'running'`,
-  `create index if not exists cubby_run_due on cubby_run (task_id, held, run_at, seq) where status = 'queued'`,
-  `create unique index if not exists cubby_run_by_queued_key on cubby_run (task_id, key)
-    where status = 'queued' and key is not null`,
-  `create unique index if not exists cubby_run_by_running_key on cubby_run (task_id, key)
-    where status = 'running' and key is not null`,
-]
-
-/** All SQL that makes an empty store. Its newest secret is in columns of their own, as in version 2; the earlier ones are JSON. */
+/** All SQL that makes an empty store. The newest secret has columns of its own; the earlier ones are JSON. */
 export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStore): string[] => [
   `create table if not exists cubby_store (
     id int primary key check (id = 1),
@@ -104,7 +79,11 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
     kind text not null default 'table',
     public_id ${nameType}
   )`,
-  ...tableIndexes,
+  `create unique index if not exists cubby_table_by_name on cubby_table (org_id, db, kind, name)
+    where deleted_at_ms is null`,
+  `create unique index if not exists cubby_table_deleted_by_name on cubby_table (org_id, db, kind, name, deleted_at_ms)
+    where deleted_at_ms is not null`,
+  `create unique index if not exists cubby_table_by_public_id on cubby_table (public_id) where public_id is not null`,
   'create index if not exists cubby_table_to_purge on cubby_table (deleted_at_ms) where deleted_at_ms is not null',
   // Ids are drawn one by one, never in blocks that a process keeps: they are the order of creation for all processes.
   `create sequence if not exists cubby_record_id increment by ${idStride} cache 1`,
@@ -124,8 +103,8 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
     (slot) => `create index if not exists cubby_record_by_${slot}
       on cubby_record (table_id, ${slot}_hash, ${slot}_range, id) where ${slot}_hash is not null`,
   ),
-  primaryKeyOfRecord,
-  // The primary key begins with the bucket, so that Citus keeps a blob beside the record that refers to it. `bytes` are those
+  'alter table cubby_record add primary key (table_id, hash_key, range_key)',
+  // The primary key begins with the bucket, so that Citus keeps a blob beside the record that refers to it. `bytes` has the bytes
   // of a small file. The database keeps long values apart from the row: a statement that does not name them does not read them.
   `create table if not exists cubby_blob (
     table_id bigint not null,
@@ -137,7 +116,7 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
   )`,
   'create index if not exists cubby_blob_by_id on cubby_blob (id)',
   'create index if not exists cubby_blob_by_due on cubby_blob (due_at_ms) where due_at_ms is not null',
-  // The columns beside the declaration repeat what statements must see of it.
+  // The columns beside the declaration repeat the parts of it that statements use.
   `create table if not exists cubby_task (
     table_id bigint primary key,
     declaration text not null,
@@ -155,8 +134,8 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
   'create index if not exists cubby_task_by_next_run on cubby_task (next_run_at) where next_run_at is not null',
   'create index if not exists cubby_task_by_org on cubby_task (org_id, next_run_at) where next_run_at is not null',
   'create index if not exists cubby_task_by_served on cubby_task (served_at) where served_at is not null',
-  // `seq` is drawn from the sequence of record ids. The error is JSON, because a message may contain NUL. A claim sets `org_id`:
-  // only the organizations of running runs are asked for.
+  // `seq` is drawn from the sequence of record ids. The error is JSON, because a message may contain NUL. A claim sets `org_id`,
+  // which is read of running runs only.
   `create table if not exists cubby_run (
     seq bigint not null,
     task_id bigint not null,
@@ -178,10 +157,18 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
     result text,
     org_id bigint not null default 0
   )`,
-  ...runIndexes,
-  primaryKeyOfRun,
+  'create index if not exists cubby_run_by_time on cubby_run (task_id, updated_at, seq)',
+  'create index if not exists cubby_run_by_status on cubby_run (task_id, status, updated_at, seq)',
+  `create index if not exists cubby_run_by_lease on cubby_run (lease_until) where status = 'running'`,
+  `create index if not exists cubby_run_by_org on cubby_run (org_id, lease_until) where status = 'running'`,
+  `create index if not exists cubby_run_due on cubby_run (task_id, held, run_at, seq) where status = 'queued'`,
+  `create unique index if not exists cubby_run_by_queued_key on cubby_run (task_id, key)
+    where status = 'queued' and key is not null`,
+  `create unique index if not exists cubby_run_by_running_key on cubby_run (task_id, key)
+    where status = 'running' and key is not null`,
+  'alter table cubby_run add primary key (task_id, id)',
   ...dialect.afterSchema,
-  // Last: a store that has a version is complete.
+  // This comes last: a store that has a version is complete.
   `insert into cubby_store (id, version, lease_ms, epoch, cursor_key, accepts_plain_cursors, store_id)
     values (1, ${schemaVersion}, ${leaseMs}, 1, ${bytesLiteral(secret.secret)}, ${secret.acceptsPlain}, '${newStoreId()}')`,
 ]

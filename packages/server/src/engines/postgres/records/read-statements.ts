@@ -12,7 +12,7 @@ export const getRecord: Statement = {
 
 const keyBytes = 'octet_length(r.hash_key) + octet_length(r.range_key)'
 
-/** What an answer has of each record. Its size is the minimum: the escapes of its keys are not counted. */
+/** The minimum size of a record in a response: the escapes of its keys are not counted. */
 const selected = {
   data: { prefix: 'scan', data: 'r.data', size: `${recordFrameBytesMin} + ${keyBytes} + octet_length(r.data)` },
   // The empty text stands for the data of a record that fits: null marks the first one that does not.
@@ -20,9 +20,9 @@ const selected = {
 }
 
 /**
- * $1 $2 arrays of hash keys and range keys, $3 table, $4 now in seconds, $5 bytes wanted. A row for each live record: the
- * position of its key, counted from 1, its ttl, version and data. The last one has no data if it did not fit. The length of
- * data that is stored out of line is known without reading it. The limit forces one look for each key: in an empty store,
+ * $1 $2 arrays of hash keys and range keys, $3 table, $4 now in seconds, $5 bytes wanted. It returns a row for each live record:
+ * the position of its key, counted from 1, its ttl, version and data. The last one has no data if it did not fit. The length of
+ * data that is stored out of line is known without reading it. The limit forces one index seek for each key: in an empty store,
  * the planner would choose to scan the whole table once, and keep that plan.
  */
 export const findRecords: Statement = {
@@ -75,7 +75,7 @@ const walkOf = (index: Scan['index'], descending: boolean, first: number): Walk 
   return { range, where: `${hash}${bounds}`, order: (column, id) => `${column}${down}, ${id}${down}` }
 }
 
-/** The columns of the result. Values that the caller knows are null, because every value that is sent costs time. */
+/** These are the columns of the result. Values that the caller knows are null, because every value that is sent costs time. */
 export const scanColumn = {
   id: 0,
   updatedAt: 1,
@@ -91,7 +91,7 @@ export const scanColumn = {
 }
 
 /**
- * A page and, after it, the row that ended it, without data: the first record that did not fit, or the expired row at
+ * Returns a page and, after it, the row that ended it, without data: the first record that did not fit, or the expired row at
  * which the scan stopped. The running sums follow the index scan, so the server stops reading where the page ends.
  */
 export const scanRecords = (index: Scan['index'], descending: boolean, select: 'data' | 'keys' = 'data'): Statement => {
@@ -128,20 +128,20 @@ export const scanRecords = (index: Scan['index'], descending: boolean, select: '
 
 export const countColumn = {
   id: 0,
-  /** Where the count ended: the value that orders the scan. */
+  /** The value that orders the scan, at the end of the count. */
   place: 1,
   counted: 2,
   steppedOver: 3,
-  /** Null: it is the first row of the walk, and already too many. */
+  /** It is null if already the first row of the scan is too many. */
   fits: 4,
-  /** There is a row after it. */
+  /** True if there is a row after it. */
   hasNext: 5,
   endsWalk: 6,
 }
 
 /**
- * One row: the last row that belongs to the count, and how many records it counts. `lead` reads one row ahead of it; then
- * the server stops. Without a row the scan is empty.
+ * Returns one row: the last row that belongs to the count, and how many records were counted. `lead` reads one row ahead of it;
+ * then the server stops. No row means that the scan is empty.
  */
 export const countRecords = (index: Scan['index'], descending: boolean): Statement => {
   const { range, where, order } = walkOf(index, descending, 6)

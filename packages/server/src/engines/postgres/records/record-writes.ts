@@ -22,7 +22,7 @@ const putsTogetherBytesMax = 1024 * 1024
 if (Math.max(batchOperationsMax, putsTogetherMax) > sql.idStride)
   throw new Error('a batch has more operations than ids')
 
-/** How often a batch is retried if its condition failed but was true when it was read afterwards. */
+/** A batch is retried this often if its condition failed but was true when it was read afterwards. */
 export const raceAttemptsMax = 10
 
 const kinds = ['none', 'exists', 'version', 'absent'] as const
@@ -31,7 +31,7 @@ const byKind = (make: (kind: sql.ConditionKind) => Statement): Record<sql.Condit
 
 const putInBatch = byKind(sql.putInBatch)
 const deleteInBatch = byKind(sql.deleteInBatch)
-/** The statements by their number of rows. */
+/** Statements are made once for each number of rows. */
 const putRows = Array.from({ length: batchOperationsMax + 1 }, (_, count) => sql.putRows(count))
 
 export const keyValues = (table: Table, key: RecordKey): Value[] => [
@@ -40,7 +40,7 @@ export const keyValues = (table: Table, key: RecordKey): Value[] => [
   toBytes(key.rangeKey),
 ]
 
-/** -1 is the version of no record. It is sent instead of versions that do not fit into a BIGINT. */
+/** No record has version -1. It is sent instead of versions that do not fit into a BIGINT. */
 const versionValues = ({ condition }: RecordOperation): Value[] => {
   if (typeof condition !== 'object') return []
   return [Number.isSafeInteger(condition.version) ? condition.version : -1]
@@ -62,7 +62,7 @@ const compareKeys = (a: RecordKey, b: RecordKey): number => {
 const inLockOrder = (operations: RecordOperation[]): number[] =>
   operations.map((_, i) => i).sort((a, b) => compareKeys(operations[a]!, operations[b]!))
 
-/** A put that is a request by itself. */
+/** A put call is a request with one put. */
 interface PutCall {
   caller: Caller
   table: Table
@@ -70,7 +70,7 @@ interface PutCall {
   nowMs: number
 }
 
-/** The arrays of `putBatch` and `putTogether`; `places` are the positions among the operations. */
+/** Makes the arrays of `putBatch` and `putTogether`. `places` are the positions among the operations. */
 const rowArrays = (puts: PutOperation[], places: number[], nowsMs: number[]): Value[] => [
   ...[bigintArray(places), bytesArray(puts.map((put) => put.hashKey)), bytesArray(puts.map((put) => put.rangeKey))],
   ...[textArray(puts.map((put) => put.data)), bigintArray(puts.map((put) => put.ttlSeconds))],
@@ -91,7 +91,7 @@ const batchStep = (table: Table, operation: RecordOperation, place: number, nowM
   return { statement: putInBatch[kind], values: [...change, ...id, ...version] }
 }
 
-/** The places of operations in locking order. Puts without a condition that follow one another are one statement. */
+/** Groups the positions of operations in locking order. Puts without a condition that follow one another are one statement. */
 const inGroups = (operations: RecordOperation[]): number[][] => {
   const groups: number[][] = []
   let last: RecordOperation | undefined
@@ -113,17 +113,17 @@ const rowsStep = (table: Table, operations: RecordOperation[], places: number[],
   return { statement: putRows[places.length]!, values: [table.id, nowSeconds(nowMs), ...rows] }
 }
 
-/** Statements of one transaction, and what their answers mean. */
+/** The statements of one transaction, and the meaning of their results. */
 interface BatchSteps {
   steps: Step[]
   readResults(answers: StepResult[]): OperationResult[]
 }
 
-/** The operations of a batch, without its guard. A condition that does not hold raises an error: see `isRaised`. */
+/** Makes the statements of a batch, without its guard. A condition that does not hold raises an error: see `isRaised`. */
 export const batchSteps = (table: Table, operations: RecordOperation[], nowMs: number): BatchSteps => {
   const steps: Step[] = []
   if (operations.some(({ op }) => op === 'put')) steps.push({ statement: sql.drawIds, values: [] })
-  /** For each operation, the index of its step. */
+  /** The index of each operation's step. */
   const answerAt: number[] = new Array(operations.length)
   for (const group of inGroups(operations)) {
     const [place] = group as [number]
@@ -192,7 +192,7 @@ export class RecordWrites {
     throw unavailable('The record kept changing.')
   }
 
-  /** Undefined if it was not applied. */
+  /** Returns undefined if the write was not applied. */
   #apply(
     caller: Caller,
     table: Table,
@@ -212,7 +212,7 @@ export class RecordWrites {
   ): Promise<OperationResult[] | undefined> {
     const kind = sql.conditionKind(operation.condition)
     const isDelete = operation.op === 'delete'
-    // Nothing to write: only the current record decides.
+    // Nothing is written: only the current record decides.
     if (isDelete && kind === 'absent') {
       const refusal = await this.findRefusal(caller, table, [operation], nowMs)
       return refusal === undefined ? [{ deleted: false }] : undefined
@@ -220,7 +220,7 @@ export class RecordWrites {
     const row = await this.#changeOne(caller, table, operation, nowMs)
     if (row !== undefined) return [isDelete ? { deleted: true } : { updatedAtMs: Number(row[0]) }]
     if (!isDelete || kind !== 'none') return undefined
-    // No such record, or the guard did not hold.
+    // There is no such record, or the guard did not hold.
     if (this.#guarded) await this.#requireActive(caller, table)
     return [{ deleted: false }]
   }
@@ -241,7 +241,7 @@ export class RecordWrites {
     return result!.rows[0]
   }
 
-  /** The most common batch. One statement is 1.5 times as fast as one for each operation. */
+  /** Most batches have only such puts. One statement is 1.5 times as fast as one for each operation. */
   async #putBatch(
     caller: Caller,
     table: Table,
@@ -267,7 +267,7 @@ export class RecordWrites {
     return { statement: this.#putAlone.none, values: [...changeValues(table, put, nowMs), ...guardKey] }
   }
 
-  /** One result for each call, the same as if it had been sent alone. */
+  /** Returns one result for each call, the same as if it had been sent alone. */
   async #putTogether(session: Session, calls: PutCall[]): Promise<StepResult[]> {
     if (calls.length === 1) return this.#db.send(session, [this.#putAloneStep(calls[0]!)])
     const sorted = calls
@@ -308,7 +308,7 @@ export class RecordWrites {
     }
   }
 
-  /** Why nothing was applied; undefined if it could be applied now. */
+  /** Finds out why nothing was applied. It returns undefined if it could be applied now. */
   async findRefusal(
     caller: Caller,
     table: Table,

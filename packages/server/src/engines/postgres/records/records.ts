@@ -17,7 +17,7 @@ import { RecordWrites } from './record-writes.ts'
 import { countPage, readPage } from './scanner.ts'
 import type { WriteGuard } from './write-guard.ts'
 
-/** One statement, so all records are from one snapshot. */
+/** One statement reads all records, so they are from one snapshot. */
 const findByKeys = async (
   db: Database,
   holder: Holder,

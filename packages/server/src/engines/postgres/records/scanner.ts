@@ -11,12 +11,12 @@ import type { Database } from '../connection/database.ts'
 import type { Row, Statement, Value } from '../connection/driver.ts'
 import { scanColumn as column, countColumn, countRecords, scanRecords } from './read-statements.ts'
 
-/** Expired rows that the first statement of a page may pass: few, because sweeps remove them. */
+/** The first statement of a page may skip this many expired rows. Few are there, because sweeps remove them. */
 const firstExpiredRows = 250
-/** Further statements may pass more, but each must stay fast. */
+/** Further statements may skip more, but each must stay fast. */
 const nextExpiredRows = 4_000
 
-/** One for each index and direction. */
+/** There is one statement for each index and direction. */
 const statementsOf = (make: (index: Scan['index'], descending: boolean) => Statement): Map<string, Statement> =>
   new Map(
     (['primary', 't', 'i1', 'i2', 'i3', 'i4', 'i5'] as const).flatMap((index) =>
@@ -63,7 +63,7 @@ interface PageRequest {
   nowMs: number
 }
 
-/** One statement for each page, unless it passes hundreds of expired rows: then the next one continues there, bounded too. */
+/** Reads a page with one statement. After hundreds of expired rows another statement continues there, bounded too. */
 export const readPage = async (
   { db, holder, table, scan, rowsMax, nowMs }: PageRequest,
   select: 'data' | 'keys' = 'data',
@@ -113,7 +113,7 @@ const countedPlaceOf = (scan: Scan, row: Row): Position => {
   return { range: scan.index === 't' ? Number(place) : fromHex(place), id: Number(row[countColumn.id]) }
 }
 
-/** As `readPage`: one statement, unless it passes hundreds of expired rows. */
+/** Counts with one statement. After hundreds of expired rows another one continues there, as in `readPage`. */
 export const countPage = async ({ db, holder, table, scan, rowsMax, nowMs }: PageRequest): Promise<CountPage> => {
   const statement = statements.count.get(`${scan.index} ${scan.descending}`)!
   let count = 0

@@ -10,21 +10,22 @@ export const indexColumns = slots.flatMap((slot) => [`${slot}_hash`, `${slot}_ra
 
 export const theRecord = 'r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea'
 
-// Not "where … deleted_at_ms is null": in an empty store the planner would then choose the partial index over all active
-// tables, and keep that plan.
-/** It and its organization are not deleted. The caller's key is of the same organization. */
+/**
+ * True if the table and its organization are not deleted. The caller's key belongs to the same organization. With "where …
+ * deleted_at_ms is null" the planner would choose the partial index over all active tables in an empty store, and keep that plan.
+ */
 export const tableIsActive = `coalesce((select t.deleted_at_ms is null and ${isOfActive('t.org_id')}
   from cubby_table t where t.id = $1::bigint), false)`
 
-/** Whether the organization of the table is not deleted. True if there is no such table. */
+/** True if the organization of the table is not deleted, and if there is no such table. */
 export const organizationIsActive = `coalesce((select ${isOfActive('t.org_id')}
   from cubby_table t where t.id = $1::bigint), true)`
 
-/** Null: an operator's command, which has no key. */
+/** The key is null in an operator's command. */
 export const keyIsActive = (place: number): string =>
   `($${place}::bigint is null or coalesce((select k.revoked_at is null from cubby_api_key k where k.seq = $${place}::bigint), false))`
 
-/** Checked by the write statement itself: it is applied only if table and key are active. */
+/** A write statement has this condition, so that it is applied only if table and key are active. */
 const guard = (keyPlace: number): string => `${tableIsActive} and ${keyIsActive(keyPlace)}`
 
 // A pipeline cannot stop to look at a count. A statement that must stop it raises an error instead: division by zero, the
@@ -43,7 +44,7 @@ export const recordColumns = `id, table_id, hash_key, range_key, data, ttl_secon
 export const expired = `r.ttl_seconds <= $${nowPlace}::bigint`
 export const live = (place: number): string => `(r.ttl_seconds is null or r.ttl_seconds > $${place}::bigint)`
 
-// Not "updated_at =": the planner could then use the index by time, and scan all records of one millisecond.
+// With "updated_at =" the planner could use the index by time, and scan all records of one millisecond.
 const isVersion = (place: number): string => `r.updated_at - $${place}::bigint = 0`
 
 export const rowOf = (id: string): string =>
@@ -79,7 +80,7 @@ export const drawIds: Statement = { name: 'draw_ids', text: `select ${newId}` }
 
 const idInBatch = "currval('cubby_record_id') + $18::bigint"
 
-/** One put alone. With a guard: $18 the API key. The version, if any, is last. No row: it was not applied. */
+/** Writes one put alone. A guard adds $18, the API key. The version, if any, is last. No row means that it was not applied. */
 export const putAlone = (kind: ConditionKind, guarded: boolean): Statement => {
   const name = `put_${kind}${guarded ? '_guarded' : ''}`
   if (kind === 'exists' || kind === 'version') {
@@ -92,7 +93,7 @@ export const putAlone = (kind: ConditionKind, guarded: boolean): Statement => {
   return { name, text }
 }
 
-/** One put of a batch. $18 its position among the operations, or the version. Fails if it cannot be applied. */
+/** Writes one put of a batch. $18 is its position among the operations, or the version. It fails if it cannot be applied. */
 export const putInBatch = (kind: ConditionKind): Statement => {
   const name = `batch_put_${kind}`
   if (kind === 'exists' || kind === 'version') {
@@ -124,8 +125,8 @@ const insertRows = (tableId: string, source: string, guarded: string): string =>
     ${overwrite.replaceAll(`$${nowPlace}::`, '$1::')}`
 
 /**
- * Several puts of a batch as plain rows. $1 table, $2 now in seconds, then the values of each row, the rows in locking order.
- * Version and record key of each.
+ * Writes several puts of a batch as plain rows. $1 table, $2 now in seconds, then the values of each row, the rows in locking
+ * order. It returns the version and record key of each.
  */
 export const putRows = (count: number): Statement => {
   const row = (_: unknown, i: number): string => {
@@ -141,7 +142,7 @@ export const putRows = (count: number): Statement => {
 
 const behindRows = rowTypes.length + 2
 
-/** The puts of a batch. No row: the guard does not hold. Otherwise the record key and version of each, in any order. */
+/** Writes the puts of a batch. It returns the record key and version of each, in any order, or no row if the guard does not hold. */
 export const putBatch: Statement = {
   name: 'put_batch',
   text: `${insertRows(
@@ -151,7 +152,7 @@ export const putBatch: Statement = {
   )} returning r.hash_key, r.range_key, r.updated_at`,
 }
 
-/** Puts of several requests, each with its own guard. A put without a row in the result was not applied. */
+/** Writes puts of several requests, each with its own guard. A put without a row in the result was not applied. */
 export const putTogether: Statement = {
   name: 'put_together',
   text: `${insertRows(
@@ -191,7 +192,7 @@ const deleteHolds: Record<ConditionKind, string> = {
   absent: 'not w.live',
 }
 
-/** One delete of a batch, after its lock: whether there was a record. Fails if its condition does not hold. */
+/** Applies one delete of a batch, after its lock, and returns whether there was a record. It fails if its condition does not hold. */
 export const deleteInBatch = (kind: ConditionKind): Statement => ({
   name: `batch_delete_${kind}`,
   text: `with w as (delete from cubby_record as r where ${theRecord} returning ${live(4)} as live, r.updated_at)
@@ -203,13 +204,13 @@ export const deleteInBatch = (kind: ConditionKind): Statement => ({
 /** $1 the table, $2 the API key. Fails if either is not active. */
 export const guardBatch: Statement = { name: 'guard', text: `select ${raising(guard(2))}` }
 
-/** Whether the table, the API key and the organization are active. */
+/** Reads whether the table, the API key and the organization are active. */
 export const guardState: Statement = {
   name: 'guard_state',
   text: `select ${tableIsActive}, ${keyIsActive(2)}, ${organizationIsActive}`,
 }
 
-/** The version of a live record. $4 now in seconds. */
+/** Reads the version of a live record. $4 now in seconds. */
 export const currentVersion: Statement = {
   name: 'version',
   text: `select r.updated_at from cubby_record as r where ${theRecord} and ${live(4)}`,

@@ -6,7 +6,7 @@ import type { Row, Step } from '../connection/driver.ts'
 import type { RegistryCache } from '../registry/registry-cache.ts'
 import { guardBatch, guardState } from './statements.ts'
 
-// Why a write is not applied: its API key was revoked, or its table, bucket, task or organization deleted.
+// A write is not applied if its API key was revoked, or its table, bucket, task or organization deleted.
 
 export const revokedApiKey = (): CubbyError => new CubbyError('revoked_api_key', 'The API key has been revoked.')
 
@@ -16,7 +16,7 @@ export const organizationDeleted = (): CubbyError =>
 export const tableGone = ({ kind }: Table): CubbyError =>
   new CubbyError(`${kind}_not_found`, `The ${kind} has been deleted.`)
 
-/** Asks whether they are active. */
+/** Makes the step that asks whether they are active. */
 export const stateStep = (caller: Caller, table: Table): Step => ({
   statement: guardState,
   values: [table.id, caller.apiKey?.seq ?? null],
@@ -29,9 +29,9 @@ export const requireActive = (table: Table, [tableIsActive, keyIsActive, organiz
   if (tableIsActive === 'f') throw tableGone(table)
 }
 
-/** Keeps writes out whose API key was revoked, or whose table, bucket or organization was deleted. */
+/** Rejects writes whose API key was revoked, or whose table, bucket or organization was deleted. */
 export class WriteGuard {
-  /** Whether the writes themselves look: see `Dialect`. If not, `confirm` must be called before each. */
+  /** The writes themselves check it: see `Dialect`. If not, `confirm` must be called before each. */
   readonly isInWrites: boolean
   readonly #db: Database
   readonly #cache: RegistryCache
@@ -42,18 +42,18 @@ export class WriteGuard {
     this.#cache = cache
   }
 
-  /** Checks that neither is gone since it was read. */
+  /** Checks that neither key nor table was revoked or deleted since it was read. */
   async confirm(caller: Caller, table: Table): Promise<void> {
     const stamp = Math.min(table.stamp, caller.apiKey?.stamp ?? table.stamp)
     if (!(await this.#cache.isCurrent(stamp))) await this.#requireActive(caller, table)
   }
 
-  /** A step of a transaction that raises an error (`isRaised`) if either is gone; none if `confirm` is called instead. */
+  /** Makes the step of a transaction that raises an error (`isRaised`) if either is gone, or none if `confirm` is called instead. */
   steps(caller: Caller, table: Table): Step[] {
     return this.isInWrites ? [{ statement: guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
   }
 
-  /** After such an error: throws if one of the two was its cause. */
+  /** Throws if one of the two was the cause of such an error. */
   async requireActive(caller: Caller, table: Table): Promise<void> {
     if (this.isInWrites) await this.#requireActive(caller, table)
   }

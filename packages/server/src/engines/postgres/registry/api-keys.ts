@@ -73,7 +73,7 @@ export class PostgresApiKeys implements ApiKeys {
     return toApiKey(made!.rows[0]!)
   }
 
-  /** Changes of an organization run one after another, so of several keys at once one uses the link. */
+  /** Changes of an organization run one after another, so a link is used once even if several requests use it at the same time. */
   #createByLink(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
     const { db } = this.#registry
     const creating = db.transaction(holderOf(caller), async ({ send, commit }) => {
@@ -101,13 +101,13 @@ export class PostgresApiKeys implements ApiKeys {
     if (row === undefined) return undefined
     const revoked = toApiKey(row)
     cache.moveTo(revoked.stamp)
-    // Also if it was revoked before: the first revocation may still be waiting.
+    // It waits even if the key was revoked before: the first revocation may still be waiting.
     await this.#registry.awaitLeaseExpiry()
     return revoked
   }
 
   async noteUse(uses: KeyUse[]): Promise<void> {
-    // Sorted, so that two processes do not deadlock; in parts, so that neither waits long.
+    // The order keeps two processes from a deadlock, and the parts keep each wait short.
     const sorted = uses.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     for (let at = 0; at < sorted.length; at += keyUsesPerWrite) {
       const part = sorted.slice(at, at + keyUsesPerWrite)

@@ -5,15 +5,15 @@ import type { Statement } from '../connection/driver.ts'
 // After a revocation or a deletion is committed, two things may still act on the old registry: another process that
 // cached it (for one lease), and a write that started before and is still in flight. The answer waits for both.
 
-/** Added to the lease, for clock rates that differ and timers that fire late. */
+/** This is added to the lease, because clock rates differ and timers fire late. */
 const marginMs = (leaseMs: number): number => 20 + leaseMs / 5
 
 /** With a lease of one second, both together stay below the three seconds that the contract allows. */
 const inFlightMsMax = 900
 const cancelledMsMax = 500
 
-// A transaction that changes records or runs holds one of these locks from before it checks the guard until it ends: on runs
-// first the one of SELECT FOR UPDATE.
+// A transaction that changes records or runs takes one of these locks before it checks the guard, and holds it until it ends. On
+// runs the first lock is that of SELECT FOR UPDATE.
 const writingNow: Statement = {
   name: 'writing_now',
   text: `select l.pid, l.virtualtransaction from pg_locks l
@@ -36,11 +36,11 @@ interface LeaseExpiryOptions {
   log: Log
 }
 
-/** Resolves when no process can still act on what was revoked or deleted before the call. */
+/** Resolves when no process can still use a key or table that was revoked or deleted before the call. */
 export const awaitLeaseExpiry = async ({ db, leaseMs, log }: LeaseExpiryOptions): Promise<void> => {
   await Bun.sleep(leaseMs + marginMs(leaseMs))
   try {
-    // All transactions that write now. Those that started before the revocation are among them; the others end soon.
+    // These are all transactions that write now. Those that started before the revocation are among them; the others end soon.
     let left = await writers(db)
     left = await stillWriting(db, left, inFlightMsMax)
     if (left.size === 0) return
@@ -55,13 +55,13 @@ export const awaitLeaseExpiry = async ({ db, leaseMs, log }: LeaseExpiryOptions)
   }
 }
 
-/** Process ids by virtual transaction, which is never the same twice. */
+/** Reads process ids by virtual transaction, which is never the same twice. */
 const writers = async (db: Database): Promise<Map<string, string>> => {
   const [result] = await db.read(noOrg, { statement: writingNow, values: [] })
   return new Map(result!.rows.map(([pid, transaction]) => [transaction!, pid!]))
 }
 
-/** Those of `begun` that have not ended after `msMax`. */
+/** Returns the transactions of `begun` that have not ended after `msMax`. */
 const stillWriting = async (db: Database, begun: Map<string, string>, msMax: number): Promise<Map<string, string>> => {
   const end = performance.now() + msMax
   let left = begun

@@ -47,7 +47,7 @@ const lockNamed: Statement = {
   text: `select ${organizationColumns}, o.purging, ${epochColumn} from cubby_organization o where o.name = $1 for update`,
 }
 
-// The store remembers it: one whose last organization was purged is not at its first start.
+// The store remembers that an organization was deleted: if its last organization was purged, this is not its first start.
 const moveEpoch: Statement = {
   name: 'move_epoch_org',
   text: 'update cubby_store set epoch = epoch + 1, organization_deleted = true',
@@ -106,7 +106,7 @@ export class PostgresOrganizations implements Organizations {
     return listed!.rows.map(toOrganization)
   }
 
-  /** One row, however much the organization has: every look-up and every guard reads it. */
+  /** Writes one row, however much the organization has. Every look-up and every guard reads it. */
   async delete(name: string, nowMs: number): Promise<DeleteOrganizationResult | undefined> {
     const { db, cache } = this.#registry
     const deleted = await db.transaction(noOrg, async ({ send, commit }) => {
@@ -121,7 +121,7 @@ export class PostgresOrganizations implements Organizations {
     if (deleted === undefined) return undefined
     const { outcome, row } = deleted
     cache.moveTo(Number(row.at(-1)))
-    // Also if it was deleted before: the first command may still be waiting.
+    // It waits even if the organization was deleted before: the first command may still be waiting.
     await this.#registry.awaitLeaseExpiry()
     return { outcome, organization: toOrganization(row) }
   }

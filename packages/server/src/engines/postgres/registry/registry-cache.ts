@@ -38,7 +38,7 @@ export const findTable: Statement = {
     where ${named} and t.deleted_at_ms is null and ${isOfActive('t.org_id')}`,
 }
 
-// Not "deleted_at_ms is null": see `tableIsActive` in records/statements.ts.
+// `tableIsActive` in records/statements.ts says why this is not "deleted_at_ms is null".
 export const findTableByPublicId: Statement = {
   name: 'find_table_by_public_id',
   text: `select ${tableColumns}, ${epochColumn} from cubby_table t
@@ -47,11 +47,11 @@ export const findTableByPublicId: Statement = {
 
 /**
  * Caches keys, tables, buckets and secrets, never stale in effect. The store has an epoch, which every revocation, every
- * deletion and every rotation of secrets increments. What was read at an epoch is valid while the epoch is known to be the
- * same: for one lease, counted from before the query was sent. A revocation or deletion waits for longer than a lease before it
+ * deletion and every rotation of secrets increments. An entry that was read at an epoch is valid while the epoch is known to be
+ * the same: for one lease, counted from before the query was sent. A revocation or deletion waits for longer than a lease before it
  * is answered, so by then every process has read the epoch again.
  *
- * Misses are not cached, so what is created or restored is found at once.
+ * Misses are not cached, so a created or restored table is found at once.
  */
 export class RegistryCache {
   readonly #db: Database
@@ -113,7 +113,7 @@ export class RegistryCache {
     })
   }
 
-  /** Anybody may ask, without an API key. */
+  /** Anybody may ask this, without an API key. */
   findTableByPublicId(publicId: string): Table | undefined | Promise<Table | undefined> {
     return this.#table(`/${publicId}`, async () => {
       const row = await this.#row(visitor, findTableByPublicId, publicId)
@@ -128,7 +128,7 @@ export class RegistryCache {
     return this.#find(this.#tables, place, tableCacheEntriesMax, read)
   }
 
-  /** Whether what was returned with this stamp is still valid. Reads the epoch if the lease has expired. */
+  /** Returns whether an entry with this stamp is still valid. It reads the epoch if the lease has expired. */
   async isCurrent(stamp: number): Promise<boolean> {
     if (!this.#holds()) await this.#renew()
     return stamp === this.#epoch
@@ -147,7 +147,7 @@ export class RegistryCache {
   #holds(): boolean {
     const age = ageOf(this.#lease)
     if (age >= this.#leaseMs) return false
-    // Renewed before it expires, so that no request of a busy process waits for it.
+    // The lease is renewed before it expires, so that no request of a busy process waits for it.
     if (age > this.#leaseMs / 2) this.#renew().catch(() => {})
     return true
   }
@@ -195,8 +195,8 @@ export class RegistryCache {
       const still = kept.get(name)
       if (still !== undefined && ageOf(this.#lease) < this.#leaseMs) return still
     }
-    // Of several callers that miss at once, one reads. The others may use what it found, if that is not too old by then.
-    // They may not use that it found nothing: the key or table may have been created since.
+    // If several callers miss at once, one reads. The others may use the row that it found, if that is not too old by then.
+    // They may not use a miss: the key or table may have been created since.
     const joined = this.#reading.get(name)
     if (joined !== undefined) {
       const { value, sent } = await joined

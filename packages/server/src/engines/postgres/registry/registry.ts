@@ -6,11 +6,11 @@ import { organizationDeleted, revokedApiKey } from '../records/write-guard.ts'
 import type { RegistryCache } from './registry-cache.ts'
 import { isOfActive } from './rows.ts'
 
-/** What organizations, API keys, tables and tasks share. */
+/** Organizations, API keys, tables and tasks share these. */
 export interface Registry {
   readonly db: Database
   readonly cache: RegistryCache
-  /** Resolves when no process on the store can still act on what was revoked or deleted. */
+  /** Resolves when no process on the store can still use a key or table that was revoked or deleted. */
   awaitLeaseExpiry(): Promise<void>
 }
 
@@ -40,7 +40,7 @@ export const openings = ({ orgId, apiKey }: Caller): Step[] => [
   step(guardKey, apiKey?.seq ?? null, orgId),
 ]
 
-/** Explains what `guardKey` has raised. */
+/** Explains an error that `guardKey` has raised. */
 export const refusingGone = async <T>(db: Database, caller: Caller, change: Promise<T>): Promise<T> => {
   try {
     return await change
@@ -51,7 +51,7 @@ export const refusingGone = async <T>(db: Database, caller: Caller, change: Prom
   }
 }
 
-/** All steps in one round trip, if the caller's key is still active. */
+/** Runs all steps in one round trip, if the caller's key is still active. */
 export const changeRegistry = async (db: Database, caller: Caller, ...steps: Step[]): Promise<StepResult[]> => {
   const opening = openings(caller)
   const results = await refusingGone(db, caller, db.write(holderOf(caller), ...opening, ...steps))

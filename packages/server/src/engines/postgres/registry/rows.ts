@@ -7,7 +7,7 @@ import type { Table, TableKind } from '../../../store/tables.ts'
 import { asBuffer } from '../connection/bytes.ts'
 import type { Row, Statement, Value } from '../connection/driver.ts'
 
-// Rows of the registry: their columns in order, and how they are decoded. The epoch is the column after them.
+// The columns of the registry's rows, in order, and their decoding. The epoch is the column after them.
 
 const numberOrNull = (text: string | null | undefined): number | null => (text == null ? null : Number(text))
 const jsonOrNull = <T>(text: string | null | undefined): T | null => (text == null ? null : (JSON.parse(text) as T))
@@ -63,7 +63,7 @@ export const toOrganization = (row: Row): Organization => ({
   deletedAtMs: numberOrNull(row[3]),
 })
 
-/** The secrets of the store: the newest, then the earlier ones. */
+/** Reads the secrets of the store: the newest, then the earlier ones. */
 export const secretColumns = `encode(s.cursor_key, 'hex'), s.accepts_plain_cursors, s.secret_begins_at, s.earlier_secrets`
 
 export const toSecrets = ([secret, acceptsPlain, beginsAtMs, earlier]: Row): StoreSecret[] => [
@@ -71,7 +71,7 @@ export const toSecrets = ([secret, acceptsPlain, beginsAtMs, earlier]: Row): Sto
   ...decodeSecrets(earlier!),
 ]
 
-/** Replaces them. Moves the epoch, because every process has cached them. */
+/** Replaces the secrets and increments the epoch, because every process has cached them. */
 export const writeSecrets: Statement = {
   name: 'write_secrets',
   text: `update cubby_store set cursor_key = $1::bytea, accepts_plain_cursors = $2::boolean, secret_begins_at = $3::bigint,
@@ -82,9 +82,9 @@ export const secretValues = ([newest, ...earlier]: readonly StoreSecret[]): Valu
   ...[asBuffer(newest!.secret), newest!.acceptsPlain ? 't' : 'f', newest!.beginsAtMs, encodeSecrets(earlier)],
 ]
 
-/** Of a row of keys or tables, whose organization is `orgId`: nothing of a deleted one is found. A look-up by its id. */
+/** True if the organization `orgId` is not deleted. It looks the organization up by its id. */
 export const isOfActive = (orgId: string): string =>
   `(select o.deleted_at_ms is null from cubby_organization o where o.id = ${orgId})`
 
-/** The epoch when the row was read. Only revocations, deletions and rotations increment it. */
+/** The epoch at the time of the read. Only revocations, deletions and rotations increment it. */
 export const epochColumn = '(select s.epoch from cubby_store s)'

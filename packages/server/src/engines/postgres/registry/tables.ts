@@ -34,7 +34,7 @@ const listDeleted: Statement = {
     order by t.name, t.deleted_at_ms limit $7::bigint`,
 }
 
-// One index seek for each database, however many tables and buckets it has.
+// Each database takes one index seek, however many tables and buckets it has.
 const listDatabases: Statement = {
   name: 'list_databases',
   text: `with recursive d (db, place) as (
@@ -86,13 +86,13 @@ const unmarkDeleted: Statement = {
     returning ${tableColumns}, ${epochColumn}`,
 }
 
-// PostgreSQL's text cannot contain NUL, and neither can our names. So what sorts after `a\0…` is what sorts after `a`.
+// PostgreSQL's text cannot contain NUL, and neither can our names. So the names after `a\0…` are those after `a`.
 const behind = (name: string | undefined): string => name?.split('\0', 1)[0] ?? ''
 
-/** The values of `named`: which table, bucket or task of an organization. */
+/** The values of `named`, which name a table, bucket or task of an organization. */
 type TablePlace = [orgId: number, db: string, kind: TableKind, name: string]
 
-/** The reads that tables, buckets and tasks have in common. */
+/** Tables, buckets and tasks have these reads in common. */
 export class TableReads {
   protected readonly registry: Registry
   readonly #kind: TableKind
@@ -132,7 +132,7 @@ export class TableReads {
   }
 }
 
-/** The writes that tables and buckets have in common. */
+/** Tables and buckets have these writes in common. */
 class TablesOfKind extends TableReads {
   protected async createOfKind(
     caller: Caller,
@@ -170,7 +170,7 @@ class TablesOfKind extends TableReads {
   }
 }
 
-/** `alsoFor`: what else the transaction writes if the table is restored. */
+/** `alsoFor` makes further writes of the transaction if the table is restored. */
 export const restoreTable = (
   db: Database,
   caller: Caller,
@@ -225,7 +225,7 @@ export class PostgresBuckets extends TablesOfKind implements Buckets {
   }
 
   findById(publicId: string): Awaitable<Table | undefined> {
-    // Anything may stand in a URL, also what PostgreSQL's text cannot contain.
+    // A URL may contain anything, also characters that PostgreSQL's text cannot contain.
     return isBucketId(publicId) ? this.registry.cache.findTableByPublicId(publicId) : undefined
   }
 }

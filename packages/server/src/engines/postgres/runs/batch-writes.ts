@@ -21,7 +21,7 @@ import { addLocks, finishLocks, judgeAdd, judgeFinish } from './run-steps.ts'
 import { type Clock, type Judged, requireTask, retryDuplicates, stateStep, toLockedTask } from './run-transaction.ts'
 import * as sql from './statements.ts'
 
-/** Records and runs in one transaction: a round trip for each run or finish, and one for the records and the commit. */
+/** Writes records and runs in one transaction: a round trip for each run or finish, and one for the records and the commit. */
 export class BatchWrites {
   readonly #db: Database
   readonly #records: RecordWrites
@@ -55,7 +55,7 @@ export class BatchWrites {
       if (tasks.length > 1) await lockInOrder(send, tasks)
       const runIds: string[] = []
       const changes: BatchedChange[] = []
-      /** What the operations so far write; sent with what locks for the next. */
+      /** The writes of the operations so far. They are sent with the locks of the next one. */
       let writes: Step[] = []
       for (const [i, operation] of tasks.entries()) {
         const locks = locksOf(operation)

@@ -10,10 +10,10 @@ import { tasksAskedMax } from './due-runs.ts'
 import * as sql from './statements.ts'
 import type { TaskTurns } from './task-turns.ts'
 
-/** Tasks that one look for pushes returns. The next look finds the others. */
+/** One look for pushes returns at most this many tasks. The next look finds the others. */
 const duePushTasksMax = 1_000
 
-/** Tasks of one organization that one look asks. The next look continues with the others. */
+/** One look asks at most this many tasks of an organization. The next look continues with the others. */
 const pushingTasksMax = 1_000
 
 export type Without = NonNullable<Parameters<Runs['duePushes']>[1]>
@@ -21,7 +21,7 @@ export type Without = NonNullable<Parameters<Runs['duePushes']>[1]>
 interface Queued {
   queued: QueuedTask[]
   nowMs: number
-  /** Whether tasks are left for the next look. */
+  /** True if tasks are left for the next look. */
   isMore: boolean
 }
 
@@ -30,7 +30,7 @@ interface QueuedTask {
   runAtMs: number
 }
 
-/** The tasks with a queued run, in turns of their organizations, and the time of the database. Two seeks for each task. */
+/** Reads the tasks with a queued run, in turns of their organizations, and the time of the database. Each task takes two seeks. */
 const readQueued = async (
   db: Database,
   at: number | null,
@@ -49,7 +49,7 @@ const readQueued = async (
   return { queued, nowMs: Number(found!.rows[0]?.at(-1) ?? 0), isMore: positions.end() }
 }
 
-/** Where no statement may name runs and tasks. While not all runs can be looked at, some of the tasks are asked. */
+/** Reads the same where no statement may name both runs and tasks. While a server cannot be reached, it asks some of the tasks. */
 const readQueuedInTwo = async (
   db: Database,
   at: number | null,
@@ -92,7 +92,7 @@ const firstOfEach = async (db: Database, tasks: Table[]): Promise<Map<number, nu
   )
 }
 
-/** Where looks for pushes go on: in the tasks of each organization, or where no statement may name runs and tasks, in all. */
+/** The position at which looks continue: in each organization's tasks, or among all tasks if no statement may name runs and tasks. */
 export type PushLooks = { positions: PushPositions } | { turns: TaskTurns }
 
 export const findDuePushes = async (
@@ -110,7 +110,7 @@ export const findDuePushes = async (
   const next = queued.reduce((least, { runAtMs }) => (runAtMs > nowMs ? Math.min(least, runAtMs) : least), Infinity)
   return {
     tasks: due.map(({ task }) => task),
-    // For a sleep of the caller, so by the caller's clock.
+    // The caller sleeps until then, so it is a time of the caller's clock.
     nextAtMs: next === Infinity ? undefined : next - nowMs + callersMs,
     isMore,
   }

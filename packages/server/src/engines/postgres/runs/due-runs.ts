@@ -19,12 +19,13 @@ import { changeRuns, type LockedTask, retryDuplicates, stateStep } from './run-t
 import * as sql from './statements.ts'
 import { TaskTurns } from './task-turns.ts'
 
-// What time does to runs. Every process on the store does it: each skips what another has locked.
+// Leases expire, schedules become due and finished runs are removed. Every process on the store does this work, and skips rows
+// that another process has locked.
 
 /** A lease is never this far ahead, unless the clock was set back after it was given. */
 const leaseMsMax = leaseSecondsMax * 1000
 
-/** Organizations that a look asks. Without walks each of them is a round trip. */
+/** A look asks at most this many organizations. Without walks each of them is a round trip. */
 const organizationsMax = 500
 const organizationsMaxWithoutWalks = 20
 
@@ -33,11 +34,11 @@ interface DueRow extends Due {
 }
 
 interface LookStatements {
-  /** $1 the time of a test, $2 rows at most. For schedules also the last of each: without these tasks. */
+  /** $1 the time of a test, $2 rows at most. Each statement for schedules has one more value, the last: without these tasks. */
   first: Statement
   /** $3 organization. */
   firstOf: Statement
-  /** $3 after this organization. Undefined where no statement may walk through runs. */
+  /** $3 after this organization. It is undefined where no statement may walk through runs. */
   organizations: Statement | undefined
 }
 
@@ -87,17 +88,17 @@ const toDue = (row: Row): DueRow => ({ id: row.slice(0, -1).join('/'), orgId: Nu
 
 // ── Leases ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Tasks that one look asks while not all runs can be looked at. */
+/** While a server cannot be reached, a look asks at most this many tasks. */
 export const tasksAskedMax = 200
 
-/** Finds leases that have expired, and applies that. */
+/** Finds expired leases and ends their attempts. */
 export class LeaseLooks {
   readonly #db: Database
   readonly #walks: boolean
   readonly #dueTurns = new DueTurns()
   readonly #taskTurns = new TaskTurns()
 
-  /** `walks`: whether a statement may walk through the runs of all tasks. */
+  /** `walks`: a statement may walk through the runs of all tasks. */
   constructor(db: Database, walks: boolean) {
     this.#db = db
     this.#walks = walks
@@ -161,7 +162,7 @@ const expireOfTask = (db: Database, taskId: number, rows: Row[], at: number | nu
   })
 }
 
-/** Undefined if its lease holds: it may have been extended since it was found. */
+/** Returns undefined if the lease has not expired: it may have been extended since it was found. */
 export const leaseChange = (run: Run, { declaration, nowMs }: LockedTask, queuedKeys: Set<string>): Run | undefined => {
   if (run.leaseUntilMs! <= nowMs) {
     return expireAttempt(run, declaration, run.key !== null && queuedKeys.has(run.key), Math.random(), nowMs)
@@ -170,13 +171,16 @@ export const leaseChange = (run: Run, { declaration, nowMs }: LockedTask, queued
   return { ...run, leaseUntilMs: nowMs + declaration.leaseSeconds * 1000 }
 }
 
-/** A run without a task is damage, which verify reports. It must not come back in every step. */
+/** A run without a task is damage, which verify reports. It is failed, so that it does not come back in every step. */
 const failStray = (run: Run): Run => ({
   ...run,
   ...{ status: 'failed', finishedAtMs: run.updatedAtMs, lease: null, leaseUntilMs: null },
 })
 
-/** The clock was set back: see `wakeRun`. Whether there were any. Not where no statement may name runs and tasks. */
+/**
+ * Wakes runs after the clock was set back (see `wakeRun`), and returns whether there were any. It is not called where no
+ * statement may name both runs and tasks.
+ */
 export const wakeRuns = async (db: Database, at: number | null, rowsMax: number): Promise<boolean> => {
   const [found] = await db.read(noOrg, step(sql.findFromAhead, at, rowsMax, clockErrorMs, toBytes(scheduleKey)))
   for (const [taskId, rows] of Map.groupBy(found!.rows, ([id]) => Number(id))) {
@@ -229,7 +233,7 @@ export class ScheduleLooks {
   }
 }
 
-/** Of several processes one creates the run: the row of the task is locked, and looked at again. */
+/** Creates the run of a schedule. The row of the task is locked and read again, so that only one of several processes creates it. */
 const fireSchedule = (db: Database, taskId: number, at: number | null): Promise<RunReference[] | 'unknown'> =>
   retryDuplicates(() =>
     db.transaction(noOrg, async ({ send, commit }): Promise<RunReference[] | 'unknown'> => {
@@ -256,7 +260,7 @@ const fireSchedule = (db: Database, taskId: number, at: number | null): Promise<
     }),
   )
 
-/** The clock was set back: the times that were served ahead count as not served. */
+/** Handles a clock that was set back: times that were served ahead of the clock count as not served. */
 const resetSchedule = (db: Database, taskId: number, at: number | null): Promise<void> =>
   db.transaction(noOrg, async ({ send, commit }) => {
     const [taken] = await send(step(tasks.takeSchedule, taskId, at))
@@ -272,11 +276,11 @@ const resetSchedule = (db: Database, taskId: number, at: number | null): Promise
 // ── Finished runs that are no longer kept ──────────────────────────────────────────────────────────────────
 
 const tasksPerLook = 500
-/** A step that meets tasks of a lost part ends after this time. The next step goes on behind them. */
+/** A step ends after this time if the server of a task cannot be reached. The next step continues after that task. */
 const stepMsMax = 5_000
 const beforeAllTasks = Number.MIN_SAFE_INTEGER
 
-/** Sweeps in steps. Each begins after the task at which the last one ended: one task may have more to sweep than all others. */
+/** Sweeps in steps. Each begins after the task at which the last step ended: one task may have more to sweep than all others. */
 export class FinishedSweep {
   readonly #db: Database
   readonly #namesManyTables: boolean

@@ -9,8 +9,8 @@ import { type Row, type Statement, step, type Value } from '../connection/driver
 import { readKeep } from '../tasks/statements.ts'
 import { runColumnCount, shortColumnsOf, textColumns, toRun } from './run-rows.ts'
 
-// Runs by the time of their last change. $1 task, $2 rows at most, $3 low, $4 high, $5 the seq of the row comparison, $6 the
-// status if there is one; then what the statement adds.
+// Pages have runs in the order of their last change. $1 task, $2 rows at most, $3 low, $4 high, $5 the seq of the row comparison,
+// $6 the status if there is one; then the values that the statement adds.
 
 interface Walk {
   where: string
@@ -34,7 +34,7 @@ const walkOf = (withStatus: boolean, descending: boolean): Walk => {
 const nameOf = (prefix: string, withStatus: boolean, descending: boolean): string =>
   `${prefix}_${withStatus ? 'status' : 'all'}${descending ? '_down' : ''}`
 
-/** A page, with the texts of as many runs as fit into $(n+1) bytes, and at most one row more, without its texts. */
+/** Reads a page with the texts of as many runs as fit into $(n+1) bytes, and at most one row more, without its texts. */
 export const scanRuns = (withStatus: boolean, descending: boolean): Statement => {
   const { where, order, values } = walkOf(withStatus, descending)
   const size = textColumns.map((name) => `coalesce(octet_length(r.${name}), 0)`).join(' + ')
@@ -50,7 +50,7 @@ export const scanRuns = (withStatus: boolean, descending: boolean): Statement =>
   }
 }
 
-/** One row: how many runs of the walk are kept, which means finished after $(n+1), how many it read, and the last of them. */
+/** Returns one row: how many runs are kept (finished after $(n+1)), how many were read, and the last of them. */
 export const countRuns = (withStatus: boolean, descending: boolean): Statement => {
   const { where, order, values } = walkOf(withStatus, descending)
   return {
@@ -82,7 +82,7 @@ export interface PageRequest {
   status: RunStatus | undefined
   scan: TimeScan
   rowsMax: number
-  /** The time of a test. */
+  /** A test's own time. */
   at: number | null
 }
 
@@ -91,7 +91,7 @@ const valuesOf = ({ taskId, status }: PageRequest, scan: TimeScan, rows: number)
   return status === undefined ? values : [...values, status]
 }
 
-/** One round trip, unless the page passes many runs that are no longer kept. */
+/** Takes one round trip, unless the page passes many runs that are no longer kept. */
 export const readRunPage = async (request: PageRequest): Promise<RunPage> => {
   const { db, holder, taskId, status, scan, rowsMax, at } = request
   const statement = statements.scan.get(`${status !== undefined} ${scan.descending}`)!

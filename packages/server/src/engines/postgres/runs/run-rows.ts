@@ -2,14 +2,14 @@ import type { Run, RunError, RunStatus } from '../../../core/tasks/run.ts'
 import { fromHex, toBytesOrNull } from '../connection/bytes.ts'
 import type { Row, Value } from '../connection/driver.ts'
 
-// Rows of `cubby_run`: their columns in order, and how they are decoded.
+// The columns of `cubby_run` in order, and their decoding.
 
 const names = [
   ...['seq', 'task_id', 'id', 'status', 'key', 'run_at', 'attempt', 'held', 'lease', 'lease_until', 'done_lease'],
   ...['created_at', 'updated_at', 'finished_at', 'error', 'progress', 'payload', 'result'],
 ]
 
-/** For an INSERT. */
+/** The columns of an INSERT. */
 export const storedRunColumns = names.join(', ')
 
 export const runColumnCount = names.length
@@ -18,7 +18,7 @@ export const columnsOf = (alias: string): string => names.map((name) => `${alias
 
 export const runColumns = columnsOf('r')
 
-/** The texts of a run may be long: its last columns, in this order. */
+/** These texts of a run may be long. They are its last columns, in this order. */
 export const textColumns = ['progress', 'payload', 'result']
 export const shortColumnsOf = (alias: string): string =>
   names
@@ -51,7 +51,7 @@ export const toRun = (row: Row): Run => ({
 
 const errorText = ({ error }: Run): string | null => (error === null ? null : JSON.stringify(error))
 
-/** In the order of the columns. */
+/** Returns the values in the order of the columns. */
 export const runValues = (run: Run): Value[] => [
   ...[run.seq, run.taskId, run.id, run.status, toBytesOrNull(run.key), run.runAtMs, run.attempt, run.held ? 't' : 'f'],
   ...[run.lease, run.leaseUntilMs, run.doneLease, run.createdAtMs, run.updatedAtMs, run.finishedAtMs],
@@ -65,7 +65,7 @@ const types = [
 
 export const runPlaces = types.map((type, i) => `$${i + 1}::${type}`).join(', ')
 
-/** What a transition can change; the payload is not among it, because it may be long. */
+/** Returns the values that a transition can change. The payload is not among them, because it may be long. */
 export const changedValues = (run: Run): Value[] => [
   ...[run.taskId, run.id, run.status, run.runAtMs, run.attempt, run.held ? 't' : 'f', run.lease, run.leaseUntilMs],
   ...[run.doneLease, run.updatedAtMs, run.finishedAtMs, errorText(run), run.progress, run.result],

@@ -8,7 +8,7 @@ import { changedValues, runValues, toRun } from './run-rows.ts'
 import type { Judged, LockedTask } from './run-transaction.ts'
 import * as sql from './statements.ts'
 
-// The changes that batches make too: what each locks, and what it then writes.
+// The locks and writes of the changes that single requests and batches make.
 
 /** Writes a run over its row. If it stopped running, a run of its key that waited behind it can start. */
 export const replaceSteps = (before: Run, run: Run): Step[] => {
@@ -18,7 +18,7 @@ export const replaceSteps = (before: Run, run: Run): Step[] => {
   return [write, step(sql.releaseKey, run.taskId, toBytes(run.key))]
 }
 
-/** A run that was just queued, whose key has no queued one: see `holdKey`. `held`: one of its key is locked, and running. */
+/** Adds `holdKey` to the write of a run that was just queued. A run that is `held` needs none: the running run of its key is locked. */
 const queueSteps = (write: Step, { taskId, key, held }: Run): Step[] =>
   key === null || held ? [write] : [write, step(sql.holdKey, taskId, toBytes(key))]
 
@@ -59,7 +59,7 @@ export const judgeAdd = (found: Row[][], task: LockedTask, run: NewRun): Judged<
   }
   const created = createRun(seq, tableId, run, false, nowMs)
   const writes = insertSteps(created)
-  // What is no longer kept does not exist.
+  // A run that is no longer kept does not exist.
   if (present !== undefined) writes.unshift(step(sql.removeRun, tableId, run.id))
   return { answer: { run: created, created: true }, writes }
 }
@@ -72,7 +72,7 @@ export const finishLocks = (taskId: number, id: string, finish: Finish): Step[] 
   ...('error' in finish ? [step(sql.lockQueuedOfSameKey, taskId, id)] : []),
 ]
 
-/** `isOnce`: a repeated finish is refused too. */
+/** `isOnce` refuses a repeated finish too. */
 export const judgeFinish = (
   [found, queued = []]: Row[][],
   task: LockedTask,
@@ -84,7 +84,7 @@ export const judgeFinish = (
   return judge(run, finishRun(run, finish, isOnce, declaration, queued.length > 0, Math.random(), nowMs))
 }
 
-/** Writes a change over the run `before`, unless it was refused or made before. */
+/** Writes a change over the run `before`, unless the change was refused or is a repetition. */
 export const judge = (
   before: Run | undefined,
   change: RunChange,
@@ -94,7 +94,7 @@ export const judge = (
   writes: 'refused' in change || change.isRepeated === true ? [] : stepsOf(before!, change.run),
 })
 
-/** The run in the row, if it exists and is kept. */
+/** Returns the run in the row, if it exists and is kept. */
 export const keptRun = ([row]: Row[], { declaration, nowMs }: LockedTask): Run | undefined => {
   const run = row && toRun(row)
   return run !== undefined && isKept(run, declaration.keepSeconds, nowMs) ? run : undefined

@@ -9,17 +9,17 @@ import { organizationDeleted, revokedApiKey, tableGone } from '../records/write-
 import { taskState } from '../tasks/statements.ts'
 import { taskColumnCount, toTask } from '../tasks/task-rows.ts'
 
-/** How often a change is retried after another process has added a run with the same id or key. */
+/** A change is tried this often while other processes add runs with the same id or key. */
 const raceAttemptsMax = 20
 
-/** What a transaction knows of the task, after it has locked runs. */
+/** The state of a task, read by a transaction after it has locked runs. */
 export interface LockedTask extends DumpedTask {
   isActive: boolean
   organizationIsActive: boolean
   nowMs: number
 }
 
-/** Null: the time of the database. Only tests give another one. */
+/** Returns null for the time of the database. Only tests give another time. */
 export type Clock = (nowMs: number) => number | null
 
 export const stateStep = (taskId: number, caller: Caller | undefined, at: number | null): Step => ({
@@ -27,7 +27,7 @@ export const stateStep = (taskId: number, caller: Caller | undefined, at: number
   values: [taskId, caller?.apiKey?.seq ?? null, at],
 })
 
-/** Takes the rows of `stateStep`. Undefined if the task was purged. Throws if the caller's key is revoked. */
+/** Takes the rows of `stateStep`. It returns undefined if the task was purged, and throws if the caller's key is revoked. */
 export const toLockedTask = ([row]: Row[]): LockedTask | undefined => {
   if (row === undefined) return undefined
   const [isActive, keyIsActive, now, organization] = row.slice(taskColumnCount)
@@ -36,14 +36,14 @@ export const toLockedTask = ([row]: Row[]): LockedTask | undefined => {
   return { ...toTask(row), isActive: isActive === 't', organizationIsActive, nowMs: Number(now) }
 }
 
-/** `alsoDeleted`: attempts of a deleted task may go on, but not those of a deleted organization. */
+/** `alsoDeleted` accepts a deleted task, whose attempts may go on. Those of a deleted organization may not. */
 export const requireTask = (task: Table, locked: LockedTask | undefined, alsoDeleted = false): LockedTask => {
   if (locked?.organizationIsActive === false) throw organizationDeleted()
   if (locked === undefined || !(locked.isActive || alsoDeleted)) throw tableGone(task)
   return locked
 }
 
-/** What a change answers, and what it writes. */
+/** The answer and the writes of a change. */
 export interface Judged<T> {
   answer: T
   writes: Step[]
@@ -51,14 +51,14 @@ export interface Judged<T> {
 
 interface Change<T> {
   holder: Holder
-  /** Statements that lock what the change is about. */
+  /** Statements that lock the runs of the change. */
   locks: Step[]
   state: Step
   /** Takes the rows of each lock. */
   judge(found: Row[][], task: LockedTask | undefined): Judged<T>
 }
 
-/** Locks, judges and writes in one transaction of two round trips; again if another process was faster. */
+/** Locks, judges and writes in one transaction of two round trips. It retries if another process was faster. */
 export const changeRuns = <T>(db: Database, { holder, locks, state, judge }: Change<T>): Promise<T> =>
   retryDuplicates(() =>
     db.transaction(holder, async ({ send, commit }) => {

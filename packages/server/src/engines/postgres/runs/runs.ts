@@ -48,7 +48,7 @@ import { type Clock, changeRuns, type Judged, type LockedTask, requireTask, stat
 import * as sql from './statements.ts'
 import { TaskTurns } from './task-turns.ts'
 
-/** How many tasks with a concurrency limit are remembered. */
+/** At most this many tasks with a concurrency limit are remembered. */
 const limitedTasksMax = 10_000
 
 interface RunsOptions {
@@ -68,8 +68,8 @@ export class PostgresRuns implements Runs {
   readonly #db: Database
   readonly #clock: Clock
   /**
-   * Tasks that were seen to have a concurrency limit. Only their claims wait for each other and count. It is a guess: the
-   * transaction reads the declaration, and starts again if the guess was wrong.
+   * These tasks had a concurrency limit when they were last read. Only their claims wait for each other and count. It is a
+   * guess: the transaction reads the declaration, and starts again if the guess was wrong.
    */
   readonly #limited = new Set<number>()
   readonly #batches: BatchWrites
@@ -136,14 +136,14 @@ export class PostgresRuns implements Runs {
     )
   }
 
-  /** Undefined if the id is taken. */
+  /** Returns undefined if the id is taken. */
   async #addInOne(caller: Caller, task: Table, { id, payload, at }: NewRun, nowMs: number): Promise<Run | undefined> {
     const [runAtMs, delayMs] = 'runAtMs' in at ? [at.runAtMs, null] : [null, at.delayMs]
     try {
       const [added] = await this.#db.write(
         holderOf(caller),
         step(sql.addRun, task.id, id, payload, runAtMs, delayMs, this.#clock(nowMs)),
-        // After the insert: from then on `awaitLeaseExpiry` finds this transaction.
+        // It comes after the insert: from then on `awaitLeaseExpiry` finds this transaction.
         step(guardBatch, task.id, caller.apiKey?.seq ?? null),
       )
       const row = added!.rows[0]
@@ -269,7 +269,7 @@ export class PostgresRuns implements Runs {
   }
 
   // ── For waits ────────────────────────────────────────────────────────────────────────────────────────────
-  // One round trip, with a statement for each task.
+  // All tasks are asked in one round trip, with a statement for each.
 
   async finishedAmong(runs: RunReference[]): Promise<RunReference[]> {
     if (runs.length === 0) return []
@@ -327,7 +327,7 @@ const limitUnknown = Symbol('the task has a limit, and it was not locked')
 
 interface Found {
   due: Row[]
-  /** How many are running, if the task has a limit. */
+  /** Counts the running runs if the task has a limit. */
   running: number
 }
 

@@ -1,3 +1,4 @@
+import { isFinished, runStatuses } from '../../../core/tasks/run.ts'
 import type { Statement } from '../connection/driver.ts'
 import { newId } from '../records/statements.ts'
 import { epochColumn, isOfActive, tableColumns } from '../registry/rows.ts'
@@ -38,21 +39,21 @@ export const changeRun: Statement = {
     progress = $13, result = $14 where ${theRun}`,
 }
 
-/** The same for a run that starts: $15 its organization. */
+/** Changes a run that starts. $15 is its organization. */
 export const startRun: Statement = {
   name: 'run_start',
   text: changeRun.text.replace('result = $14', 'result = $14, org_id = $15::bigint'),
 }
 
-/** A new request for a queued key: $3 payload, $4 runAt, $5 version. */
+/** Merges a new request into the queued run of its key. $3 payload, $4 runAt, $5 version. */
 export const mergeRun: Statement = {
   name: 'run_merge',
   text: `update cubby_run as r set payload = $3, run_at = $4::bigint, updated_at = $5::bigint where ${theRun}`,
 }
 
 /**
- * A run without a key, in one round trip. $1 task, $2 id, $3 payload, $4 runAt, or $5 delay, $6 the time of a test. No row:
- * the id is taken.
+ * Adds a run without a key in one round trip. $1 task, $2 id, $3 payload, $4 runAt, or $5 delay, $6 the time of a test. No row
+ * means that the id is taken.
  */
 export const addRun: Statement = {
   name: 'run_add',
@@ -79,8 +80,8 @@ export const lockQueuedOfKey: Statement = {
 }
 
 /**
- * The running run of the key has ended: the one that waited behind it can start. Not "and held": the planner would then look
- * through all that are held.
+ * Lets the queued run of a key start after the running one has ended. With "and held" the planner would read all runs that are
+ * held.
  */
 export const releaseKey: Statement = {
   name: 'run_release_key',
@@ -88,9 +89,9 @@ export const releaseKey: Statement = {
 }
 
 /**
- * After a run of the key was queued, and none was running before. From then on no other can be queued, and this one cannot
- * start yet: so if one is running now, it is known. It is locked, so that its end comes after this transaction and releases
- * the queued one.
+ * Holds a run that was just queued if another run of its key is running. From the insert on no other run of the key can be
+ * queued, and this one cannot start yet, so the running one is visible. It is locked, so that its end comes after this
+ * transaction and releases the queued one.
  */
 export const holdKey: Statement = {
   name: 'run_hold_key',
@@ -99,7 +100,7 @@ export const holdKey: Statement = {
     update cubby_run as r set held = true where ${ofKey('queued')} and exists (select 1 from o)`,
 }
 
-/** By the id of another run: $2 id. The queued run of its key. */
+/** Locks the queued run with the same key as the run $2. */
 export const lockQueuedOfSameKey: Statement = {
   name: 'run_lock_queued_of_same_key',
   text: `select r.id from cubby_run as r where r.task_id = $1::bigint and r.status = 'queued' and r.key =
@@ -118,7 +119,7 @@ const isDue = (now: string): string =>
 const inOrder = 'order by r.task_id, r.held, r.run_at, r.seq'
 
 /**
- * $1 task, $2 rows at most, $3 bytes of payload at most, $4 the time of a test. Due runs that nobody else has locked. The
+ * Locks due runs that nobody else has locked. $1 task, $2 rows at most, $3 bytes of payload at most, $4 the time of a test. The
  * length of a payload that is stored out of line is known without reading it.
  */
 export const takeDue: Statement = {
@@ -131,20 +132,20 @@ export const takeDue: Statement = {
     ) as p where p.bytes <= $3::bigint or p.bytes = octet_length(p.payload) order by p.run_at, p.seq`,
 }
 
-/** $2 at most. */
+/** It counts up to $2. */
 export const countRunning: Statement = {
   name: 'run_count_running',
   text: `select count(*) from (select 1 from cubby_run as r where r.task_id = $1::bigint and r.status = 'running'
     order by r.task_id, r.status, r.updated_at, r.seq limit $2::bigint) as n`,
 }
 
-/** Whether one can be claimed. $2 the time of a test. */
+/** Returns a row if a run can be claimed. $2 the time of a test. */
 export const anyDue: Statement = {
   name: 'run_any_due',
   text: `select r.task_id from cubby_run as r where ${isDue(statementNow(2))} ${inOrder} limit 1`,
 }
 
-/** $2 ids. Those that are not finished. */
+/** $2 ids. It returns those of runs that are not finished. */
 export const unfinished: Statement = {
   name: 'run_unfinished',
   text: `select r.id from cubby_run as r
@@ -155,13 +156,29 @@ const firstQueued = (held: boolean): string =>
   `(select r.run_at from cubby_run as r where r.task_id = $1::bigint and r.status = 'queued' and r.held = ${held}
     ${inOrder} limit 1)`
 
-/** `runAt` of the run that is due first, also of one that its key holds back. */
+/** Reads `runAt` of the run that is due first. A run that its key holds back counts too. */
 export const oldestRun: Statement = {
   name: 'run_oldest',
   text: `select least(${firstQueued(false)}, ${firstQueued(true)})`,
 }
 
-// ── What time does ─────────────────────────────────────────────────────────────────────────────────────────
+/**
+ * $1 task, $2 finished runs count if they changed after this, $3 the most that is counted of each status, in `runStatuses`.
+ * The order makes the planner take the index of this task and status, and not one of all running runs.
+ */
+export const countByStatus: Statement = {
+  name: 'run_count_by_status',
+  text: `select ${runStatuses
+    .map((status) => {
+      const kept = isFinished({ status }) ? 'and r.updated_at > $2::bigint' : ''
+      return `(select count(*) from (select 1 from cubby_run as r
+        where r.task_id = $1::bigint and r.status = '${status}' ${kept}
+        order by r.task_id, r.status, r.updated_at, r.seq limit $3::bigint) as counted)`
+    })
+    .join(', ')}`,
+}
+
+// ── Leases, schedules and clocks ─────────────────────────────────────────────────────────────────────────────────────────
 
 /** $1 the time of a test, $2 rows at most. */
 export const findExpired: Statement = {
@@ -177,13 +194,13 @@ export const findExpiredOf: Statement = {
     where k.status = 'running' and ${isDueOf('lease_until')} limit $2::bigint`,
 }
 
-/** As `scheduledOrganizations`, of those that have running runs. */
+/** Does the same as `scheduledOrganizations` for organizations with running runs. */
 export const leasedOrganizations: Statement = {
   name: 'runs_leased_organizations',
   text: nextOrganizations('cubby_run', 'lease_until', `k.status = 'running'`),
 }
 
-/** $1 the time of a test, $2 after this organization. The first row of `leasedOrganizations`, where no statement may walk. */
+/** $1 the time of a test, $2 after this organization. It reads the first row of `leasedOrganizations` where no statement may walk. */
 export const nextLeased: Statement = {
   name: 'runs_next_leased',
   text: `select r.org_id, r.lease_until <= ${statementNow(1)} from cubby_run as r
@@ -199,8 +216,8 @@ export const findAhead: Statement = {
 }
 
 /**
- * $3 how far ahead of the clock, $4 the key of schedules. Queued runs that were written while the clock was ahead, as `wakeRun`
- * has it, in turns of their organizations. One seek for each task.
+ * Finds queued runs that were written while the clock was ahead (see `wakeRun`), in turns of their organizations. $3 how far
+ * ahead of the clock, $4 the key of schedules. Each task takes one seek.
  */
 export const findFromAhead: Statement = {
   name: 'runs_find_from_ahead',
@@ -212,14 +229,14 @@ export const findFromAhead: Statement = {
     ) as f order by row_number() over (partition by k.org_id) limit $2::bigint`,
 }
 
-/** Leases of one task that have expired or are too far ahead, for when not all runs can be looked at: $4 task. */
+/** Finds leases of the task $4 that have expired or are too far ahead. It is used while a server cannot be reached. */
 export const findExpiredOfTask: Statement = {
   name: 'run_find_expired',
   text: `select r.task_id, r.id, r.key from cubby_run as r where r.task_id = $4::bigint and r.status = 'running'
     and (r.lease_until <= ${statementNow(1)} or r.lease_until > ${statementNow(1)} + $3::bigint) limit $2::bigint`,
 }
 
-/** $2 ids. Another process that has locked one deals with it. */
+/** $2 ids. A run that another process has locked is left to that process. */
 export const lockRunning: Statement = {
   name: 'run_lock_running',
   text: `select ${runColumns} from cubby_run as r
@@ -228,7 +245,7 @@ export const lockRunning: Statement = {
 
 // The ids are found first, so that rows are locked in the order of their ids, and found by an index each.
 
-/** $2 ids, $3 keys. */
+/** Locks the runs $2 and the running runs of the keys $3. */
 export const lockNamedAndRunning: Statement = {
   name: 'run_lock_named_and_running',
   text: `select 1 from cubby_run as r where r.task_id = $1::bigint and r.id = any ($2::text[] || array(
@@ -236,7 +253,7 @@ export const lockNamedAndRunning: Statement = {
     )) order by r.id for update`,
 }
 
-/** Queued runs of the keys of the runs $2, and of the keys $3. */
+/** Locks the queued runs of the keys $3 and of the keys of the runs $2. */
 export const lockQueuedBehind: Statement = {
   name: 'run_lock_queued_behind',
   text: `select 1 from cubby_run as r where r.task_id = $1::bigint and r.id = any (array(
@@ -246,26 +263,26 @@ export const lockQueuedBehind: Statement = {
     )) order by r.id for update`,
 }
 
-/** $2 keys. Those that have a queued run. */
+/** $2 keys. It returns those that have a queued run. */
 export const lockQueuedKeys: Statement = {
   name: 'run_lock_queued_keys',
   text: `select r.key from cubby_run as r
     where r.task_id = $1::bigint and r.key = any ($2::bytea[]) and r.status = 'queued' for update`,
 }
 
-// Not "deleted_at_ms is null": see `tableIsActive` in records/statements.ts.
+// `tableIsActive` in records/statements.ts says why this is not "deleted_at_ms is null".
 const isActive = `coalesce(t.deleted_at_ms, 0) = 0 and ${isOfActive('t.org_id')}`
 
-/** $1 ids of tasks. Those that were not deleted, nor their organizations. */
+/** $1 ids of tasks. It returns those that were not deleted and whose organizations were not. */
 export const activeTasks: Statement = {
   name: 'run_active_tasks',
   text: `select t.id from cubby_table t where t.id = any ($1::bigint[]) and ${isActive}`,
 }
 
 /**
- * Tasks that push: $1 at most of each organization, without the organizations $2. $3, $4: organizations, and a task of each
- * after which its tasks begin. One seek for each organization and one for each task, whatever its runs are. A row comparison,
- * for the reason of `isDueOf`.
+ * Finds at most $1 tasks of each organization that push, without the organizations $2. $3 and $4 are organizations, and a task
+ * of each after which its tasks begin. Each organization and each task takes one seek, whatever its runs are. `isDueOf` says why
+ * this is a row comparison.
  */
 const pushingTasks = `with recursive o (org_id) as (
       (select k.org_id from cubby_task k where k.pushes order by k.org_id, k.table_id limit 1)
@@ -283,7 +300,7 @@ const pushingTasks = `with recursive o (org_id) as (
       ) as k where o.org_id <> all ($2::bigint[])
     )`
 
-/** The last of each organization that has so many, and may have more. */
+/** Returns the last task of each organization that has so many, and may have more. */
 export const pushStops: Statement = {
   name: 'tasks_push_stops',
   text: `${pushingTasks}
@@ -291,9 +308,9 @@ export const pushStops: Statement = {
 }
 
 /**
- * $5 rows at most, $6 the time of a test, $7 without these tasks. Those that have a queued run, in turns of their
- * organizations, those that wait longest first, and those that are not due at the end. The limits force one look for each task:
- * in an empty store, the planner would choose to scan all tables.
+ * Finds tasks that push and have a queued run, in turns of their organizations. The longest waiting come first, and those that
+ * are not due come last. $5 rows at most, $6 the time of a test, $7 without these tasks. The limits force one seek for each
+ * task: in an empty store, the planner would choose to scan all tables.
  */
 export const duePushesInOne: Statement = {
   name: 'runs_due_pushes',
@@ -310,8 +327,8 @@ export const duePushesInOne: Statement = {
 }
 
 /**
- * Where no statement may name runs and tasks: all tasks that push, and when the first run of each task is due. $1 the time of
- * a test.
+ * Finds all tasks that push, where no statement may name runs and tasks; `findQueued` reads when the first run of each is due.
+ * $1 the time of a test.
  */
 export const allPushingTasks: Statement = {
   name: 'tasks_pushing',
@@ -325,7 +342,7 @@ export const findQueued: Statement = {
     group by r.task_id`,
 }
 
-/** The same for one task, while not all runs can be looked at. */
+/** Reads when the first run of one task is due. It is used while a server cannot be reached. */
 export const findFirstQueued: Statement = {
   name: 'run_first_queued',
   text: `select r.run_at from cubby_run as r where r.task_id = $1::bigint and r.status = 'queued' and r.held = false
@@ -335,8 +352,8 @@ export const findFirstQueued: Statement = {
 const finished = ['succeeded', 'failed', 'cancelled'].map((status) => `'${status}'`).join(', ')
 
 /**
- * $1 the time of a test, $2 rows at most, $3 the grace period, $4 after this task. Finished runs that are no longer kept, task
- * by task. Their version is not before `finished_at`, and it is what the index has.
+ * Removes finished runs that are no longer kept, task by task. $1 the time of a test, $2 rows at most, $3 the grace period, $4
+ * after this task. It compares their version, which is not before `finished_at`, because the index has it.
  */
 export const sweepInOne: Statement = {
   name: 'runs_sweep',
@@ -350,7 +367,7 @@ export const sweepInOne: Statement = {
     ) as x where r.task_id = x.task_id and r.id = x.id returning r.task_id`,
 }
 
-/** For one task: $1 task, $2 version at most, $3 rows at most. */
+/** Removes them from one task. $1 task, $2 version at most, $3 rows at most. */
 export const sweepTask: Statement = {
   name: 'run_sweep_task',
   text: `delete from cubby_run as r using (

@@ -6,8 +6,8 @@ interface TaskOfOrganization {
 }
 
 /**
- * Which tasks are asked one by one while not all runs can be looked at. Organizations take turns, and each goes on behind
- * its task that was asked last: however many tasks one of them has, the others are asked as often.
+ * Chooses the tasks that are asked one by one while a server cannot be reached. Organizations take turns, and each continues
+ * after its task that was asked last: however many tasks one of them has, the others are asked as often.
  */
 export class TaskTurns {
   readonly #lastTaskOf = new Map<number, number>()
@@ -28,7 +28,7 @@ export class TaskTurns {
   }
 }
 
-/** From the first that is behind the position on, and then those before it. */
+/** Puts the elements after the position first, and then those before it. */
 const behind = <T>(sorted: T[], isBehind: (one: T) => boolean): T[] => [
   ...sorted.filter(isBehind),
   ...sorted.filter((one) => !isBehind(one)),

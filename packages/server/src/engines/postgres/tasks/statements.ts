@@ -3,7 +3,7 @@ import { keyIsActive, organizationIsActive, tableIsActive } from '../records/sta
 import { named } from '../registry/rows.ts'
 import { storedTaskColumns, storedTaskPlaces, taskColumns } from './task-rows.ts'
 
-// The statements on declarations of tasks. They are part of the registry: none of them names runs.
+// These statements on declarations of tasks are part of the registry: none of them names runs.
 
 const clock = (of: string): string => `floor(extract(epoch from ${of}) * 1000)::bigint`
 
@@ -31,8 +31,8 @@ const realNow = (place: number): string => `coalesce($${place}::bigint, ${clock(
 export const readClock: Statement = { name: 'task_clock', text: `select ${realNow(1)}` }
 
 /**
- * $1 task, $2 the caller's API key, $3 the time of a test. What a write of runs must know, read after it has locked them:
- * whether task and key are active, the time, whether the organization is active, the declaration. No row: the task was purged.
+ * $1 task, $2 the caller's API key, $3 the time of a test. A write of runs reads this after it has locked them: whether task and
+ * key are active, the time, whether the organization is active, the declaration. No row means that the task was purged.
  */
 export const taskState: Statement = {
   name: 'task_state',
@@ -49,7 +49,7 @@ export const lockLimit: Statement = {
   text: 'select 1 from cubby_task k where k.table_id = $1::bigint and k.concurrency is not null for update',
 }
 
-/** Before any run is locked. */
+/** A batch takes this lock before it locks any run. */
 export const lockForBatch: Statement = {
   name: 'task_lock_for_batch',
   text: 'select 1 from cubby_task k where k.table_id = $1::bigint for update',
@@ -67,7 +67,7 @@ export const readTasks: Statement = {
   text: `select ${taskColumns} from cubby_task k where k.table_id = any ($1::bigint[])`,
 }
 
-/** $1 organization, $2 database, $3 kind, $4 name. The declaration of the active task, locked. */
+/** Locks and reads the declaration of the active task. $1 organization, $2 database, $3 kind, $4 name. */
 export const lockNamedTask: Statement = {
   name: 'task_lock_named',
   text: `select ${taskColumns} from cubby_task k where k.table_id =
@@ -96,7 +96,7 @@ export const removeTask: Statement = {
   text: 'delete from cubby_task where table_id = $1::bigint',
 }
 
-/** $1 ids. Those that are not paused. */
+/** $1 ids. It returns those of tasks that are not paused. */
 export const notPaused: Statement = {
   name: 'tasks_not_paused',
   text: 'select k.table_id from cubby_task k where k.table_id = any ($1::bigint[]) and not k.paused',
@@ -114,8 +114,8 @@ export const dueSchedules: Statement = {
 }
 
 /**
- * $1 the time of a test, $3 an organization: what is due of it. With a row comparison instead of two, the planner cannot take
- * the index of times and look for the organization among all that is due.
+ * The condition for rows of the organization $3 that are due. $1 the time of a test. With a row comparison the planner cannot
+ * use the index of times and search all due rows for the organization, as it could with two comparisons.
  */
 export const isDueOf = (at: string): string => `k.org_id >= $3::bigint
   and (k.org_id, k.${at}) <= ($3::bigint, ${statementNow(1)}) order by k.org_id, k.${at}`
@@ -128,8 +128,8 @@ export const dueSchedulesOf: Statement = {
 }
 
 /**
- * $1 the time of a test, $2 rows at most, $3 after this organization. Organizations that have schedules, and whether the first
- * is due: one seek for each, however many schedules it has.
+ * Reads organizations that have schedules, and whether their first one is due. $1 the time of a test, $2 rows at most, $3 after
+ * this organization. Each organization takes one seek, however many schedules it has.
  */
 export const scheduledOrganizations: Statement = {
   name: 'tasks_scheduled_organizations',
@@ -144,8 +144,8 @@ export const servedAhead: Statement = {
 }
 
 /**
- * Of several processes one serves a schedule: the others wait, and find it served. It does not skip a locked row: claims of a
- * task with a limit lock it too, one after the other. $2 the time of a test.
+ * Locks a task whose schedule is due, so that one of several processes serves it: the others wait, and find it served. It does
+ * not skip a locked row, because claims of a task with a limit lock it too. $2 the time of a test.
  */
 export const takeSchedule: Statement = {
   name: 'task_take_schedule',
@@ -159,10 +159,10 @@ export const setSchedule: Statement = {
   text: 'update cubby_task set next_run_at = $2::bigint, served_at = $3::bigint where table_id = $1::bigint',
 }
 
-/** All tasks, with their organizations. */
+/** Reads all tasks, with their organizations. */
 export const everyTask: Statement = { name: 'tasks_all', text: 'select k.table_id, k.org_id from cubby_task k' }
 
-/** After $1, at most $2: for the sweep of finished runs. */
+/** Reads at most $2 tasks after the id $1 for the sweep of finished runs. */
 export const tasksToSweep: Statement = {
   name: 'tasks_to_sweep',
   text: `select k.table_id, k.keep_seconds from cubby_task k where k.table_id > $1::bigint

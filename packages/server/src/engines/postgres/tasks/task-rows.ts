@@ -3,7 +3,7 @@ import type { TaskSecret } from '../../../core/tasks/task-secret.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Row, Value } from '../connection/driver.ts'
 
-// Rows of `cubby_task`: their columns in order, and how they are decoded.
+// The columns of `cubby_task` in order, and their decoding.
 
 export const taskColumns = 'k.table_id, k.declaration, k.updated_at, k.next_run_at, k.served_at, k.secrets'
 
@@ -27,7 +27,7 @@ export const storedTaskColumns =
 export const storedTaskPlaces = `$1::bigint, $2, $3::bigint, $4::boolean, $5::boolean, $6::bigint, $7::bigint, $8::bigint,
   $9::bigint, $10, coalesce((select t.org_id from cubby_table t where t.id = $1::bigint), 0)`
 
-/** $1 to $10. The dispatcher looks only at tasks that push now. */
+/** Returns $1 to $10. The dispatcher reads only tasks that push now. */
 export const taskValues = ({ tableId, declaration, ...task }: DumpedTask): Value[] => [
   ...[tableId, JSON.stringify(declaration), task.updatedAtMs, declaration.paused ? 't' : 'f'],
   declaration.url !== null && !declaration.paused ? 't' : 'f',

@@ -1,3 +1,4 @@
+import { type RunCounts, runStatuses } from '../../../core/tasks/run.ts'
 import { declareTask, deleteTask, restoreTask } from '../../../core/tasks/task-changes.ts'
 import { addTaskSecret } from '../../../core/tasks/task-secret.ts'
 import type { Caller } from '../../../store/api-keys.ts'
@@ -19,18 +20,18 @@ import {
   restoreTable,
   TableReads,
 } from '../registry/tables.ts'
-import { oldestRun } from '../runs/statements.ts'
+import { countByStatus, oldestRun } from '../runs/statements.ts'
 import * as sql from './statements.ts'
 import { taskValues, toTask } from './task-rows.ts'
 
-/** `oldest`: the row of `oldestRun`; undefined while the runs of the task cannot be reached. A run is due if its time has come. */
+/** `oldest` is the row of `oldestRun`, or undefined while the runs of the task cannot be reached. A run is due if its time has come. */
 const stateOf = (task: DumpedTask, oldest: Row[] | undefined, nowMs: number): TaskState => {
   const { declaration, updatedAtMs, nextRunAtMs } = task
   const at = oldest?.[0]?.[0] == null ? Number.POSITIVE_INFINITY : Number(oldest[0][0])
   return { declaration, updatedAtMs, nextRunAtMs, oldestRunAtMs: oldest && (at <= nowMs ? at : null) }
 }
 
-/** The active task of a name, and the time. */
+/** The active task with a name, and the time. */
 interface Found {
   table: Table | undefined
   task: DumpedTask | undefined
@@ -46,7 +47,7 @@ export class PostgresTasks extends TableReads implements Tasks {
     this.#clock = clock
   }
 
-  async read(tasks: Table[], nowMs: number): Promise<(TaskState | undefined)[]> {
+  async read(tasks: Table[], nowMs: number, countedMax?: number): Promise<(TaskState | undefined)[]> {
     if (tasks.length === 0) return []
     const found = [step(sql.readClock, this.#clock(nowMs)), step(sql.readTasks, bigintArray(tasks.map(({ id }) => id)))]
     const looks = tasks.map(({ id }) => step(oldestRun, id))
@@ -54,13 +55,33 @@ export class PostgresTasks extends TableReads implements Tasks {
     const [clockRows, taskRows, ...oldest] = await this.registry.db.readParts(holder, found, looks)
     const now = Number(clockRows!.rows[0]![0])
     const stored = new Map(taskRows!.rows.map((row) => [Number(row[0]), toTask(row)]))
-    return tasks.map(({ id }, i) => {
+    const states = tasks.map(({ id }, i) => {
       const task = stored.get(id)
       return task && stateOf(task, oldest[i]?.rows, now)
     })
+    return countedMax === undefined ? states : this.#withCounts(tasks, states, now, countedMax)
   }
 
-  /** The steps that find it, and what they found. */
+  /** A round trip of its own, because the declarations say how long finished runs are kept. */
+  async #withCounts(
+    tasks: Table[],
+    states: (TaskState | undefined)[],
+    nowMs: number,
+    countedMax: number,
+  ): Promise<(TaskState | undefined)[]> {
+    const steps = tasks.map(({ id }, i) =>
+      step(countByStatus, id, nowMs - 1000 * (states[i]?.declaration.keepSeconds ?? 0), countedMax),
+    )
+    const counted = await this.registry.db.readParts(organization(tasks[0]!.orgId), [], steps)
+    return states.map((state, i) => {
+      const row = counted[i]?.rows[0]
+      if (state === undefined || row === undefined) return state
+      const counts = Object.fromEntries(runStatuses.map((status, at) => [status, Number(row[at])])) as RunCounts
+      return { ...state, counts }
+    })
+  }
+
+  /** Returns the steps that find a task by its name, and a function that reads their results. */
   #finding(caller: Caller, db: string, name: string, nowMs: number): { steps: Step[]; read: (rows: Row[][]) => Found } {
     const place = this.place(caller.orgId, db, name)
     const opening = openings(caller)

@@ -73,7 +73,7 @@ const fileMark: Statement = { name: 'dump_file_mark', text: 'select s.file_mark 
 
 type Send = (...steps: { statement: Statement; values: Value[] }[]) => Promise<StepResult[]>
 
-/** Reads a store through its own connection and transaction: one snapshot from the first row to the last. */
+/** Reads a store through its own connection and transaction, which have one snapshot from the first row to the last. */
 export const openDump = async (session: Session): Promise<Dump> => {
   const send: Send = async (...steps) => {
     try {
@@ -183,7 +183,7 @@ const dumpRuns = (session: Session, send: Send, cursor: string, which: string): 
     },
   )
 
-/** `places`: two columns that name a row, and its size. `read` returns the rows of some of them. */
+/** `places` reads two columns that name a row, and its size. `read` returns the rows that some of them name. */
 async function* readSorted<T>(
   session: Session,
   cursor: string,

@@ -16,7 +16,7 @@ const loadOrganization: Statement = {
     on conflict do nothing`,
 }
 
-/** As the deletion of an organization does: see `moveEpochForOrganization`. */
+/** Sets the same mark as the deletion of an organization: see `moveEpochForOrganization`. */
 const noteDeleted: Statement = { name: 'load_org_deleted', text: 'update cubby_store set organization_deleted = true' }
 
 const loadKey: Statement = {
@@ -36,13 +36,13 @@ const loadBlob: Statement = {
   text: `insert into cubby_blob (table_id, id, state) values ($1, $2, 'live') on conflict do nothing`,
 }
 
-/** With the bytes of a small file. */
+/** Writes a blob with the bytes of a small file. */
 const loadBlobWithBytes: Statement = {
   name: 'load_blob_bytes',
   text: `insert into cubby_blob (table_id, id, state, bytes) values ($1, $2, 'live', $3::bytea) on conflict do nothing`,
 }
 
-/** The same for any number of blobs without bytes. */
+/** Writes any number of blobs without bytes. */
 const loadBlobs: Statement = {
   name: 'load_blobs',
   text: `insert into cubby_blob (table_id, id, state)
@@ -54,7 +54,7 @@ const loadTask: Statement = {
   text: `insert into cubby_task (${storedTaskColumns}) values (${storedTaskPlaces}) on conflict do nothing`,
 }
 
-/** $19 organization. */
+/** $19 is the organization. */
 const loadRun: Statement = {
   name: 'load_run',
   text: `insert into cubby_run (${storedRunColumns}, org_id) values (${runPlaces}, $19::bigint) on conflict do nothing`,
@@ -66,7 +66,7 @@ const organizationsOf: Statement = {
   text: 'select t.id, t.org_id from cubby_table t where t.id = any ($1::bigint[])',
 }
 
-/** The organizations of those that are running: only theirs are asked for. */
+/** Sets the organizations of running runs. Nothing reads those of other runs. */
 const findOrganizations = async (db: Database, { tables = [], runs = [] }: LoadRows): Promise<Map<number, number>> => {
   const organizations = new Map(tables.map(({ id, orgId }) => [id, orgId]))
   const running = runs.flatMap(({ status, taskId }) => (status === 'running' ? [taskId] : []))
@@ -94,7 +94,7 @@ const recordTypes = [
   ...indexColumns.map(() => 'bytea'),
 ]
 
-/** The same for any number of records. */
+/** Writes any number of records. */
 const loadRecords: Statement = {
   name: 'load_records',
   text: `insert into cubby_record (id, table_id, hash_key, range_key, data, ttl_seconds, updated_at, ${indexColumns.join(', ')})

@@ -10,12 +10,12 @@ interface TransferOptions {
   /** See `Dialect`. */
   putsFromArrays: boolean
   openLongSession(): Promise<Session>
-  /** The store has other secrets now. */
+  /** This is called when the store has other secrets. */
   onSecrets(): void
 }
 
 export class PostgresTransfer implements Transfer {
-  /** A batch of the API's size: one statement. */
+  /** One statement loads a batch of the API's size. */
   readonly importBatchRecords = batchOperationsMax
   readonly #options: TransferOptions
 
@@ -41,7 +41,7 @@ export class PostgresTransfer implements Transfer {
     return this.#highest('select max(seq) from cubby_run')
   }
 
-  /** No index has these ids in order, so this reads all rows: outside the pool, without a time limit. */
+  /** No index has these ids in order, so this reads all rows, outside the pool and without a time limit. */
   async #highest(sql: string): Promise<number> {
     const session = await this.#options.openLongSession()
     try {

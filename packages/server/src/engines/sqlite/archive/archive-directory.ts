@@ -1,12 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import type { Connection } from '../connection.ts'
 import { makeDataDir } from '../disk/store-files.ts'
 import { holdFile, type StoreLock } from '../disk/store-lock.ts'
-import { archiveFormat, type Manifest, pathsOf, readJson, readText, shapes, writeJson } from './archive-files.ts'
-import { isOnOwnDisk, wasOnOwnDisk } from './own-disk.ts'
+import {
+  archiveFormat,
+  isText,
+  type Manifest,
+  pathsOf,
+  readJson,
+  readText,
+  shapes,
+  writeJson,
+} from './archive-files.ts'
 
 /** Undefined if the directory has no archive. Throws if this version cannot read it. */
 export const readManifest = (dir: string): Manifest | undefined => {
@@ -21,7 +29,7 @@ export const readManifest = (dir: string): Manifest | undefined => {
   return readJson(path, shapes.manifest)
 }
 
-/** Looked at first: the rest of another format may have another shape. */
+/** The format is read first: the rest of a file of another format may have another shape. */
 const formatIn = (text: string | undefined): number | undefined => {
   try {
     const { format } = JSON.parse(text ?? '{}')
@@ -31,9 +39,8 @@ const formatIn = (text: string | undefined): number | undefined => {
   }
 }
 
-/** The same for a store and for what is restored from it. */
-export const storeIdOf = (db: Connection): string =>
-  db.prepare<{ id: string }, []>('SELECT id FROM archive_id').get()!.id
+/** The id is the same for a store and for what is restored from it. */
+export const storeIdOf = (db: Connection): string => db.one<{ id: string }>('SELECT id FROM archive_id')!.id
 
 /** The directory of an archive, locked for this process. */
 export class ArchiveDirectory {
@@ -50,11 +57,11 @@ export class ArchiveDirectory {
   }
 
   /**
-   * Creates the directory if it does not exist. Refuses one that has something else in it, or that only the operator can
-   * make usable. Any other error is one of the disk: it may be gone later.
+   * Creates the directory if it does not exist. Refuses a directory that has something else in it, or that only the operator
+   * can make usable. Any other error comes from the disk and may be gone later.
    *
    * `hadOne`: this server held the directory before, and lost it. Then nothing is created. If the archive was on a disk of its
-   * own, also before this start, it waits for a disk: see own-disk.ts.
+   * own, also before this start, it waits for a disk: see `wasOnOwnDisk`.
    */
   static hold(dir: string, dataDir: string, hadOne = false): ArchiveDirectory {
     try {
@@ -63,7 +70,7 @@ export class ArchiveDirectory {
       if (!hadOne) makeDataDir(dir)
       const isForeign = isNew && readdirSync(dir).some((name) => !ownNames.test(name))
       if (isForeign) throw new StoreRefused(`--archive: ${dir} is not empty and has no archive; give another directory`)
-      const lock = holdFile(lockPath(dir), `--archive: another server writes the archive in ${dir}`)
+      const lock = holdFile(lockPath(dir), () => `--archive: another server writes the archive in ${dir}`)
       return new ArchiveDirectory(dir, lock)
     } catch (error) {
       if (
@@ -76,7 +83,7 @@ export class ArchiveDirectory {
     }
   }
 
-  /** The manifest, which is made now if the archive is new. Refuses the archive of another store. */
+  /** Returns the manifest, which is made now if the archive is new. Refuses the archive of another store. */
   claim(store: string, nowMs: number): Manifest {
     const known = readManifest(this.dir)
     if (known !== undefined && known.store !== store) {
@@ -88,7 +95,7 @@ export class ArchiveDirectory {
     return manifest
   }
 
-  /** Whether its path still leads to it. It may be replaced or unmounted while the server runs. */
+  /** Whether its path still leads to this directory. It may be replaced or unmounted while the server runs. */
   get isThere(): boolean {
     return this.#lockFile !== undefined && fileAt(lockPath(this.dir)) === this.#lockFile
   }
@@ -109,7 +116,7 @@ class NotMounted extends Error {
   }
 }
 
-/** Which file is at the path: another one, also after a copy, is different. Undefined if there is none to be seen. */
+/** Identifies the file at the path: another file, also a copy, has another identity. Undefined if no file can be seen there. */
 const fileAt = (path: string): string | undefined => {
   try {
     const { dev, ino } = statSync(path, { bigint: true })
@@ -121,5 +128,32 @@ const fileAt = (path: string): string | undefined => {
 
 const diskErrors = /^(ENOSPC|EDQUOT|EIO|EROFS|ESTALE|SQLITE_FULL|SQLITE_IOERR.*)$/
 
-/** What a start that ended early may have left. `lost+found` is in the root of many file systems. */
+/** Files that a start which ended early may have left. `lost+found` is in the root of many file systems. */
 const ownNames = /^(archive\.lock.*|archive\.json\.tmp|heartbeat|lost\+found)$/
+
+// If the disk of an archive is not mounted, its path leads to the disk of the store or of the system, which the archive
+// must not fill. A file in the data directory remembers, also for the next start, that the archive has a disk of its own.
+
+const noteOf = (dataDir: string): string => join(dataDir, 'archive-disk')
+
+/** Whether the directory, or its nearest parent that exists, is on another file system than `/` and the store. */
+const isOnOwnDisk = (dir: string, dataDir: string): boolean => {
+  const { dev } = existing(dir)
+  return dev !== statSync('/').dev && dev !== statSync(dataDir).dev
+}
+
+const existing = (path: string): { dev: number } => statSync(path, { throwIfNoEntry: false }) ?? existing(dirname(path))
+
+/** Whether the archive in this directory was on a disk of its own when it was last used. */
+const wasOnOwnDisk = (dir: string, dataDir: string): boolean => {
+  try {
+    return readJson(noteOf(dataDir), { dir: isText })?.dir === dir
+  } catch {
+    return false
+  }
+}
+
+export const noteDisk = (dir: string, dataDir: string): void => {
+  if (!isOnOwnDisk(dir, dataDir)) rmSync(noteOf(dataDir), { force: true })
+  else if (!wasOnOwnDisk(dir, dataDir)) writeJson(noteOf(dataDir), { dir })
+}

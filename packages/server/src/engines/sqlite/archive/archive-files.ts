@@ -34,7 +34,7 @@ import { syncPath } from '../../../files/sync.ts'
 export const archiveFormat = 2
 
 export interface Manifest {
-  /** Random. */
+  /** A random text. */
   id: string
   format: number
   /** See `storeIdOf`. */
@@ -44,7 +44,7 @@ export interface Manifest {
 
 export interface RunStart {
   startedAtMs: number
-  /** Why it did not continue the run before. */
+  /** The reason for which it did not continue the run before. */
   reason: string
 }
 
@@ -57,7 +57,7 @@ export interface Position {
   chain: string
 }
 
-/** Where a run begins. Every block names the one before it, so a block that is lost or of another run is noticed. */
+/** The beginning of a run. Every block names the one before it, so a block that is lost or of another run is noticed. */
 export const startOf = (archive: string, run: number): Position => ({
   ...{ segment: 0, generation: 0, frame: 0, chain: `${archive}-${run}` },
 })
@@ -65,7 +65,7 @@ export const startOf = (archive: string, run: number): Position => ({
 export const isBefore = (a: Position, b: Position): boolean =>
   a.generation < b.generation || (a.generation === b.generation && a.frame < b.frame)
 
-/** How far a run goes. A reader that finds less knows that something is missing. */
+/** The reach of a run. A reader that finds less knows that something is missing. */
 export interface RunReach {
   /** The last commit. */
   last: Position
@@ -73,7 +73,7 @@ export interface RunReach {
   base: number
   /** Every write that was answered before this time is in the run. The clock has run steadily since the last commit. */
   coveredMs: number
-  /** The same for the clock as it was set after that; null if it was not. */
+  /** The same time for the clock as it was set after that; null if it was not set. */
   later: [fromMs: number, toMs: number] | null
 }
 
@@ -98,12 +98,12 @@ export interface BaseInfo {
   sha256: string
   /** The copy was made while pages changed. It is a database only together with all frames up to here. */
   end: Position
-  /** From this time on, by the clock as it was at `end`, a restore can use it. */
+  /** A restore can use it from this time on, by the clock as it was at `end`. */
   usableFromMs: number
 }
 
 type Check = (value: unknown) => boolean
-/** The members of an object: these and no others. */
+/** The checks of the members of an object, which has no others. */
 export type Shape<T> = { [Name in keyof T]-?: Check }
 
 export const isText: Check = (value) => typeof value === 'string'
@@ -214,7 +214,7 @@ export const readJson = <T>(path: string, shape: Shape<T>): T | undefined => {
   return value
 }
 
-/** Durable when it returns: whole or not there. */
+/** Writes the file durably: after a crash it is whole or not there. */
 export const writeJson = (path: string, value: object): void => {
   const temporary = `${path}.tmp`
   const file = openNew(temporary, 0o600)
@@ -259,7 +259,7 @@ export const writeHeartbeat = (file: number, heartbeat: Heartbeat): void => {
   writeSync(file, Buffer.from(`${encode(heartbeat)}\n`.padEnd(heartbeatBytes)), 0, heartbeatBytes, 0)
 }
 
-/** The run that it was about is not there any more. */
+/** Empties the heartbeat: its run is not there any more. */
 export const clearHeartbeat = (file: number): void => ftruncateSync(file, 0)
 
 export const readHeartbeat = (dir: string): Heartbeat | undefined => {

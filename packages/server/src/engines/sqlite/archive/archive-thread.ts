@@ -3,32 +3,29 @@ import { StoreRefused } from '../../../core/store-refused.ts'
 import type { ArchiveState } from '../../../store/measures.ts'
 import { ArchiveDirectory } from './archive-directory.ts'
 import { Archiver, type ArchiverOptions } from './archiver.ts'
-import { threadClock } from './server-clock.ts'
+import { threadClock } from './clock-watch.ts'
 import type { Fingerprint } from './token.ts'
 
-// Runs the archiver. Its files may be on a slow disk: nothing else waits for them.
+// This thread runs the archiver. The files of the archive may be on a slow disk: nothing else waits for them.
 
 declare const self: Worker
 
 export type ArchiveThreadOptions = Omit<ArchiverOptions, 'held' | 'now' | 'log' | 'skipped'> & {
-  /** For tests: see threadClock. */
+  /** Tests set it: see threadClock. */
   clock: string | undefined
   skipped: SharedArrayBuffer
 }
 
-export interface EndOfStore {
-  /** `cubby.db` just before its last connection of this process was closed; undefined if the store could not be opened. */
-  closed?: Fingerprint
-}
-
-/** `hold`: take the directory, before the store is opened. */
 export type ToArchiveThread =
+  /** Take the directory, before the store is opened. */
   | { hold: string; dataDir: string }
   | { open: ArchiveThreadOptions }
   | { flush: number }
-  | ({ close: true } & EndOfStore)
+  /** `closed`: `cubby.db` just before this process closed its last connection; undefined if the store could not be opened. */
+  | { close: true; closed?: Fingerprint }
+
 export type FromArchiveThread =
-  /** The answers to `hold` and `open`; `refused`: the server must not start. */
+  /** The replies to `hold` and `open`. `refused`: the server must not start. */
   | { opened: true }
   | { refused: string }
   | { flushed: number }
@@ -45,7 +42,7 @@ let ticks: Timer | undefined
 const reply = (message: FromArchiveThread): void => self.postMessage(message)
 const report = (): void => reply({ state: archiver!.state })
 
-/** As long as a step took, the disks are free for others then. */
+/** Copies a part of a base. The disks are then free for others for as long as the step took. */
 const stepBase = (): void => {
   if (archiver === undefined) return
   const startedMs = performance.now()

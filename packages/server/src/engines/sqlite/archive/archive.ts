@@ -1,54 +1,125 @@
+import { statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import { Thread, ThreadRefused } from '../../../core/thread.ts'
 import type { ArchiveState } from '../../../store/measures.ts'
-import type { ArchiveThreadOptions, EndOfStore, FromArchiveThread, ToArchiveThread } from './archive-thread.ts'
-import { removeToken } from './token.ts'
+import { Connection } from '../connection.ts'
+import { faultPoint } from '../disk/fault-point.ts'
+import type { ArchiveSettings } from '../settings.ts'
+import type { ThreadWriteChannelOptions } from '../write/thread-write-channel.ts'
+import { storeIdOf } from './archive-directory.ts'
+import type { ArchiveThreadOptions, FromArchiveThread, ToArchiveThread } from './archive-thread.ts'
+import { threadClock } from './clock-watch.ts'
+import { removeTimes, timesName } from './commit-times.ts'
+import { fingerprintOf, hasToken, removeToken } from './token.ts'
 
-/** A checkpoint does not wait longer for the archive: writes would wait for the checkpoint in the end. */
+/** A checkpoint waits at most this long for the archive: writes would wait for the checkpoint in the end. */
 const flushMsMax = 10_000
 const restartPauseMs = 1_000
 
-type ArchiveStart = Omit<ArchiveThreadOptions, 'skipped'>
+interface ArchiveOptions {
+  dataDir: string
+  settings: ArchiveSettings
+  log: Log
+  /** Tests set it: see fault-point.ts. */
+  faults: string | undefined
+}
 
-/** The serving thread's side of the archive. Once it has started nothing here throws: when the archive fails, writes go on. */
+/**
+ * The serving thread's side of the archive, from before the owner opens the store until after it has closed it. Once `start` has
+ * resolved nothing here throws: when the archive fails, writes go on.
+ */
 export class Archive {
-  readonly #log: Log
-  /** Raised when a checkpoint goes on without the archive. The thread looks at it after each read of the WAL. */
+  readonly #options: ArchiveOptions
+  readonly #databasePath: string
+  readonly #timesName: string
+  /** Raised when a checkpoint goes on without the archive. The thread compares it after each read of the WAL. */
   readonly #skipped = new SharedArrayBuffer(4)
-  #start: ArchiveStart | undefined
+  #start: ArchiveThreadOptions | undefined
   #thread: Thread<ToArchiveThread, FromArchiveThread> | undefined
+  #keeper: Connection | undefined
   #flushes = 0
   #waiting: { flush: number; done: () => void } | undefined
   #closed = false
-  /** For metrics; undefined until the archive has started. */
+  /** The numbers for the metrics; undefined until the archive has started. */
   state: ArchiveState | undefined
 
-  constructor(log: Log) {
-    this.#log = log
-  }
-
-  /** Before the store is opened: takes the directory. Throws if the server must not start with it. */
-  async hold(dir: string, dataDir: string): Promise<void> {
-    this.#startThread()
-    await this.#ask({ hold: dir, dataDir })
+  private constructor(options: ArchiveOptions) {
+    this.#options = options
+    this.#databasePath = join(options.dataDir, 'cubby.db')
+    this.#timesName = timesName(threadClock(options.settings.clock)())
   }
 
   /**
-   * Before the first checkpoint. Resolves when the archive has found out whether it continues. Throws if the server must not
-   * start with it.
+   * Takes the directory of the archive, before the store is opened. Throws if the server must not start with it. `settings` is
+   * undefined without --archive: then it only removes files that would let a later start continue a run with missing commits.
    */
-  async start(start: ArchiveStart): Promise<void> {
-    this.#start = start
-    // Otherwise it is being started again.
-    if (this.#thread !== undefined) await this.#open()
+  static async prepare({
+    settings,
+    ...others
+  }: Omit<ArchiveOptions, 'settings'> & { settings: ArchiveSettings | undefined }): Promise<Archive | undefined> {
+    const { dataDir, log } = others
+    if (settings !== undefined) {
+      const dir = resolve(settings.dir)
+      const archive = new Archive({ settings: { ...settings, dir }, ...others })
+      try {
+        archive.#startThread()
+        await archive.#ask({ hold: dir, dataDir })
+      } catch (error) {
+        await archive.#end({})
+        throw error
+      }
+      return archive
+    }
+    if (hasToken(dataDir)) {
+      removeToken(dataDir)
+      log('warn', 'the store had an archive, and is served without --archive: the archive has a gap from here on')
+    }
+    removeTimes(dataDir)
+    return undefined
+  }
+
+  /** Keeps the WAL while the start opens and closes connections: the last one to close would checkpoint and delete it. */
+  keepWal(): void {
+    const isThere = (statSync(this.#databasePath, { throwIfNoEntry: false })?.size ?? 0) > 0
+    if (isThere) this.#keeper = new Connection(this.#databasePath, 256)
+  }
+
+  letGoOfWal(): void {
+    this.#keeper?.close()
+    this.#keeper = undefined
+  }
+
+  get hook(): ThreadWriteChannelOptions['archive'] {
+    const { dataDir, settings } = this.#options
+    return { times: { path: join(dataDir, this.#timesName), clock: settings.clock }, flush: () => this.#flush() }
   }
 
   /**
-   * Before each checkpoint. Resolves when everything that is committed is archived, or when the archive has failed. If it
-   * does not answer it counts as failed, and the checkpoint goes on.
+   * Call it before the first checkpoint. Resolves when the archive has found out whether it continues. Throws if the server must
+   * not start with it. `databaseFile`: a descriptor of the database file that is never closed.
    */
-  async flush(): Promise<void> {
+  async start(databaseFile: number): Promise<void> {
+    const { dataDir, settings } = this.#options
+    const db = new Connection(this.#databasePath, 256)
+    let store: string
+    try {
+      store = storeIdOf(db)
+    } finally {
+      db.close()
+    }
+    const [timesName, skipped] = [this.#timesName, this.#skipped]
+    this.#start = { ...settings, store, dataDir, timesName, databaseFile, skipped }
+    // Without a thread, another one is being started, which opens the archive.
+    if (this.#thread !== undefined) await this.#ask({ open: this.#start })
+  }
+
+  /**
+   * Runs before each checkpoint. Resolves when everything that is committed is archived, or when the archive has failed. If the
+   * thread does not answer, that counts as a failure, and the checkpoint goes on.
+   */
+  async #flush(): Promise<void> {
     if (this.#thread === undefined || this.#waiting !== undefined) return this.#skip()
     const flush = ++this.#flushes
     const { promise, resolve } = Promise.withResolvers<'flushed' | 'late'>()
@@ -60,24 +131,42 @@ export class Archive {
     if (outcome === 'late') this.#skip()
   }
 
-  /** When the store is closed, or could not be opened. */
-  async close(end: EndOfStore = {}): Promise<void> {
+  /**
+   * Calls `closeStore`, which closes the last connection of this process. Everything is archived and copied into the database
+   * file by then, so closing does not change it. Its fingerprint, taken before, shows at the next start whether a command has
+   * changed it since.
+   */
+  async close(closeStore: () => void): Promise<void> {
+    const { faults } = this.#options
+    const closed = statSync(this.#databasePath, { throwIfNoEntry: false }) && fingerprintOf(this.#databasePath)
+    closeStore()
+    if (faults !== undefined) faultPoint(faults, 'closed')
+    await this.#end({ closed })
+  }
+
+  /** Ends the archive of a store that could not be opened. */
+  async abandon(): Promise<void> {
+    this.letGoOfWal()
+    await this.#end({})
+  }
+
+  async #end(end: { closed?: string }): Promise<void> {
     this.#closed = true
     await this.#thread?.end(end)
   }
 
-  /** From here on the archive has a gap, whatever becomes of this process. */
+  /** Notes that the archive has a gap from here on, whatever becomes of this process. */
   #skip(): void {
     if (this.#start === undefined) return
     Atomics.add(new Int32Array(this.#skipped), 0, 1)
     try {
-      removeToken(this.#start.dataDir)
+      removeToken(this.#options.dataDir)
     } catch (error) {
-      this.#log('error', 'the token of the archive could not be removed', { cause: String(error) })
+      this.#options.log('error', 'the token of the archive could not be removed', { cause: String(error) })
     }
   }
 
-  /** A thread that is lost meanwhile is started again. */
+  /** Does not throw if the thread is lost meanwhile: another one is started. */
   async #ask(message: ToArchiveThread): Promise<void> {
     try {
       await this.#thread!.open(message)
@@ -86,19 +175,16 @@ export class Archive {
     }
   }
 
-  #open(): Promise<void> {
-    return this.#ask({ open: { ...this.#start!, skipped: this.#skipped } })
-  }
-
   #startThread(): void {
+    const { log } = this.#options
     this.#thread = new Thread(new URL('./archive-thread.ts', import.meta.url).href, {
       message: (message) => {
         if ('state' in message) this.state = message.state
-        else if ('log' in message) this.#log(...message.log)
+        else if ('log' in message) log(...message.log)
         else this.#endWait(message.flushed)
       },
       lost: (cause) => {
-        this.#log('error', 'the archive thread failed; starting another', { cause })
+        log('error', 'the archive thread failed; starting another', { cause })
         this.#thread = undefined
         this.#skip()
         this.#endWait(this.#flushes)
@@ -117,6 +203,6 @@ export class Archive {
   async #restart(): Promise<void> {
     if (this.#closed) return
     this.#startThread()
-    if (this.#start !== undefined) await this.#open()
+    if (this.#start !== undefined) await this.#ask({ open: this.#start })
   }
 }

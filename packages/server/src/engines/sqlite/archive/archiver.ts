@@ -2,7 +2,7 @@ import { closeSync, existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import type { ArchiveState } from '../../../store/measures.ts'
-import { ArchiveDirectory } from './archive-directory.ts'
+import { ArchiveDirectory, noteDisk } from './archive-directory.ts'
 import {
   ArchiveDamaged,
   basesOf,
@@ -25,14 +25,10 @@ import {
 import { Bases, type BasesOptions } from './bases.ts'
 import type { BlockMeta, Cut } from './block.ts'
 import { ClockWatch, driftOf, type Reading } from './clock-watch.ts'
-import { CommitTimeReader, readEarlierTimes } from './commit-times.ts'
+import { CommitTimeReader, readEarlierTimes, TimeQueue } from './commit-times.ts'
 import { decideContinuation } from './continuation.ts'
-import { noteDisk } from './own-disk.ts'
-import { Run, writeRunEnd } from './run.ts'
-import { closeTail, type RunTail } from './run-tail.ts'
-import { TimeQueue } from './time-queue.ts'
+import { closeTail, Run, type RunTail, writeRunEnd } from './run.ts'
 import { type Fingerprint, fingerprintOf, readToken, removeToken, type Token, writeToken } from './token.ts'
-import { WalFile } from './wal-file.ts'
 import {
   cutAt,
   findCommits,
@@ -40,8 +36,9 @@ import {
   isNextGeneration,
   sameSalts,
   type ValidFrames,
+  WalFile,
   type WalHeader,
-} from './wal-format.ts'
+} from './wal-file.ts'
 
 // Copies what is committed into the archive. ARCHITECTURE.md, "Going back in time", has the rules; the two that matter here:
 //
@@ -52,7 +49,7 @@ import {
 //   archive would have a commit that never was. The times of commits tell what is synced. Commits of other processes have
 //   none; for these the WAL is synced here.
 
-/** How long `flush` waits for the time of a commit that is in the WAL already. */
+/** `flush` waits this long for the time of a commit that is in the WAL already. */
 const timeWaitMsMax = 100
 const retryMsMin = 2_000
 const retryMsMax = 30_000
@@ -69,14 +66,14 @@ export interface ArchiverOptions extends BasesOptions {
   skipped: Int32Array
 }
 
-/** The directory while it is this server's. */
-interface Place {
+/** The directory of the archive while this server holds it. */
+interface Attachment {
   directory: ArchiveDirectory
   manifest: Manifest
   heartbeat: number
 }
 
-type Look = Required<Reading> & { driftMs: number }
+type ClockReading = Required<Reading> & { driftMs: number }
 
 interface EarlierRun {
   number: number
@@ -88,7 +85,7 @@ interface EarlierRun {
   beat: Heartbeat | undefined
 }
 
-/** Until when a run was complete. While nothing was committed, only the heartbeat went on. */
+/** Says until when a run was complete. While nothing was committed, only the heartbeat went on. */
 const reachOf = ({ position, coveredMs }: RunTail, beat: Heartbeat | undefined): RunReach => {
   const isAtEnd = beat !== undefined && !isBefore(position, beat.last) && !isBefore(beat.last, position)
   return isAtEnd ? pick(beat) : { last: position, base: beat?.base ?? 0, coveredMs, later: null }
@@ -103,22 +100,22 @@ export class Archiver {
   readonly #wal: WalFile
   readonly #bases: Bases
   readonly #timeReader: CommitTimeReader
-  /** False while what earlier starts have left is archived. */
+  /** False while commits of earlier starts are archived. */
   #readsTimes = true
-  #place: Place | undefined
-  #hadPlace = false
+  #attached: Attachment | undefined
+  #hadDirectory = false
   #run: Run | undefined
   #skippedSeen: number
-  /** Frames without a time at the last look: they are archived at the next one. */
+  /** The last frame without a time at the last reading. Such frames are archived at the next one. */
   #untimedFrame = 0
-  /** The time of the next attempt, by the clock that nobody sets. */
+  /** The time of the next attempt, by the monotonic clock. */
   #retryAt = 0
   #retryMs = retryMsMin
   /** The end of a run that could not be written yet. */
   #unwrittenEnd: { archive: string; run: number; end: RunEnd } | undefined
   readonly state: ArchiveState
 
-  /** The store is open, and nothing was checkpointed since it was opened. Throws if the directory is that of another store. */
+  /** Create it when the store is open, before any checkpoint. Throws if the directory is that of another store. */
   constructor(options: ArchiverOptions) {
     this.#options = options
     const { held, dataDir, timesName, skipped, now } = options
@@ -139,7 +136,7 @@ export class Archiver {
     }
   }
 
-  /** Four times a second. */
+  /** Runs four times a second. */
   tick(): void {
     if (this.#run === undefined) this.#retry()
     else {
@@ -162,13 +159,16 @@ export class Archiver {
     return this.#bases.isCopying
   }
 
-  /** The store is closed: the WAL has no name any more unless another process has it open. `closed`: see EndOfStore. */
+  /**
+   * Archives the rest when the store is closed. The WAL has no name any more by then, unless another process has it open.
+   * `closed`: see ToArchiveThread.
+   */
   close(closed: Fingerprint | undefined): void {
     this.#attempt((run) => {
       const { position } = run
       this.#archive(run, 'flush')
       run.sealSegment()
-      // What is archived only now was committed by another process, and is not in the file that was looked at.
+      // Frames that are archived only now were committed by another process, and are not in the file that has this fingerprint.
       const isClosed = closed !== undefined && !isBefore(position, run.position)
       const token = this.#tokenOf(run)
       writeToken(
@@ -177,10 +177,10 @@ export class Archiver {
       )
     })
     this.#bases.giveUp(this.#isLost)
-    this.#leavePlace()
+    this.#releaseDirectory()
   }
 
-  /** Runs `work` if there is a run. If it fails, the run ends here: what was given up is never tried again. */
+  /** Runs `work` if there is a run. If it fails, the run ends here: nothing in it is tried again. */
   #attempt(work: (run: Run) => void): void {
     const run = this.#run
     if (run === undefined) return
@@ -198,14 +198,14 @@ export class Archiver {
     }
   }
 
-  #takePlace(held: ArchiveDirectory | undefined): Place {
+  #takeDirectory(held: ArchiveDirectory | undefined): Attachment {
     const { dir, dataDir, store, now } = this.#options
-    const directory = held ?? ArchiveDirectory.hold(dir, dataDir, this.#hadPlace)
+    const directory = held ?? ArchiveDirectory.hold(dir, dataDir, this.#hadDirectory)
     try {
       const manifest = directory.claim(store, now())
       noteDisk(dir, dataDir)
       const heartbeat = openHeartbeat(dir)
-      this.#hadPlace = true
+      this.#hadDirectory = true
       return { directory, manifest, heartbeat }
     } catch (error) {
       directory.release()
@@ -214,20 +214,20 @@ export class Archiver {
   }
 
   get #isLost(): boolean {
-    return this.#place !== undefined && !this.#place.directory.isThere
+    return this.#attached !== undefined && !this.#attached.directory.isThere
   }
 
-  #leavePlace(): void {
-    if (this.#place === undefined) return
-    closeSync(this.#place.heartbeat)
-    this.#place.directory.release()
-    this.#place = undefined
+  #releaseDirectory(): void {
+    if (this.#attached === undefined) return
+    closeSync(this.#attached.heartbeat)
+    this.#attached.directory.release()
+    this.#attached = undefined
   }
 
-  /** `held`: at the start of the server, when its last run may be continued. */
+  /** Attaches to the directory. `held` is set at the start of the server, when its last run may be continued. */
   #attach(held: ArchiveDirectory | undefined): void {
     const { dir, dataDir, timesName, log } = this.#options
-    this.#place = this.#takePlace(held)
+    this.#attached = this.#takeDirectory(held)
     this.#writeEnd()
     removeParts(dir)
     const earlierRun = this.#readEarlierRun()
@@ -235,7 +235,7 @@ export class Archiver {
     const header = this.#wal.readHeader()
     const token = held && readToken(dataDir)
     const found = {
-      archive: this.#place.manifest.id,
+      archive: this.#attached.manifest.id,
       run: earlierRun && {
         ...{ number: earlierRun.number, ended: earlierRun.isEnded, last: tail?.last },
         isWhole: tail !== undefined && beat !== undefined && !isBefore(tail.position, beat.last),
@@ -252,7 +252,7 @@ export class Archiver {
       const { cause } = this.state
       const reason = cause === null ? continuation.gap : `the archive had failed: ${cause}`
       if (earlierRun !== undefined) {
-        // If it fails, the gap is known already.
+        // If the archive had failed, the gap is known already.
         if (cause === null) {
           log('warn', 'the archive cannot continue where it ended: a gap, and a new base begins', { cause: reason })
           this.state.gaps++
@@ -266,13 +266,13 @@ export class Archiver {
       this.#run = run
       this.state.run = run.number
       for (const times of earlier.times) this.#times.add(times, true)
-      this.#times.startOver()
-      // Commits without a time are of a command that ran meanwhile, or the machine has lost their times. The times of this start
-      // are read after that: a commit of it would lend its time to those before it.
+      this.#times.restartNumbers()
+      // Commits without a time were made by a command that ran meanwhile, or the machine has lost their times. The times of
+      // this start are read after that: one of them would be taken for the commits before it.
       this.#readsTimes = false
       this.#archive(run, 'flush', run.clock.seen.coveredMs)
       this.#readsTimes = true
-      // The token's words on the closed store hold until something of the next WAL is archived: see decideContinuation.
+      // The token's members `closed` and `last` hold until something of the next WAL is archived: see decideContinuation.
       writeToken(dataDir, { ...token!, reached: run.position })
       if (run.base === undefined) this.#bases.begin(run)
     }
@@ -289,7 +289,7 @@ export class Archiver {
     const found: EarlierRun = { number, isEnded: existsSync(pathsOfRun(runDir).end), tail: undefined, beat: undefined }
     if (heartbeat?.run === number) found.beat = heartbeat
     try {
-      found.tail = closeTail(runDir, startOf(this.#place!.manifest.id, number))
+      found.tail = closeTail(runDir, startOf(this.#attached!.manifest.id, number))
       const newest = basesOf(runDir).at(-1)
       if (newest !== undefined) readJson(pathsOfRun(runDir).baseInfo(newest), shapes.base)
     } catch (error) {
@@ -300,19 +300,22 @@ export class Archiver {
     return found
   }
 
-  /** The heartbeat is about to be that of another run: what it said of this one is kept, also if less is there now. */
+  /**
+   * Writes the end of the earlier run, before the heartbeat becomes that of another one. It keeps the reach that the heartbeat
+   * promised, even if less is there now.
+   */
   #endEarlier({ number, isEnded, tail, beat }: EarlierRun, reason: string): void {
     if (isEnded || (tail === undefined && beat === undefined)) return
     const isShort = tail === undefined || (beat !== undefined && isBefore(tail.position, beat.last))
     const reach = isShort ? pick(beat!) : reachOf(tail, beat)
-    this.#unwrittenEnd = { archive: this.#place!.manifest.id, run: number, end: { ...reach, reason } }
+    this.#unwrittenEnd = { archive: this.#attached!.manifest.id, run: number, end: { ...reach, reason } }
     this.#writeEnd()
   }
 
   #writeEnd(): void {
     const { dir } = this.#options
     const unwritten = this.#unwrittenEnd
-    const isHere = unwritten?.archive === this.#place!.manifest.id && existsSync(pathsOf(dir).run(unwritten.run))
+    const isHere = unwritten?.archive === this.#attached!.manifest.id && existsSync(pathsOf(dir).run(unwritten.run))
     if (isHere) writeRunEnd(dir, unwritten.run, unwritten.end)
     this.#unwrittenEnd = undefined
   }
@@ -325,7 +328,7 @@ export class Archiver {
     this.#times.clear()
     this.#times.add(this.#timeReader.read(), true)
     this.#untimedFrame = 0
-    const run = Run.begin(dir, this.#place!.manifest.id, now(), reason)
+    const run = Run.begin(dir, this.#attached!.manifest.id, now(), reason)
     this.#run = run
     this.state.run = run.number
     this.#archive(run, 'flush')
@@ -338,15 +341,15 @@ export class Archiver {
   }
 
   #tokenOf({ number, position: reached }: Run): Token {
-    return { archive: this.#place!.manifest.id, run: number, closed: null, last: null, reached }
+    return { archive: this.#attached!.manifest.id, run: number, closed: null, last: null, reached }
   }
 
   #retry(): void {
     const { log } = this.#options
     if (performance.now() < this.#retryAt) return
     this.#orFail(() => {
-      if (this.#isLost) this.#leavePlace()
-      if (this.#place === undefined) this.#attach(undefined)
+      if (this.#isLost) this.#releaseDirectory()
+      if (this.#attached === undefined) this.#attach(undefined)
       else {
         this.#writeEnd()
         this.#begin(`the archive had failed: ${this.state.cause}`)
@@ -357,7 +360,7 @@ export class Archiver {
     })
   }
 
-  /** The token is removed first: from now on checkpoints do not wait. */
+  /** Ends the run. The token is removed first: from now on checkpoints do not wait. */
   #fail(error: unknown): void {
     const { dir, dataDir, now, log } = this.#options
     const cause = (error as Error).message ?? String(error)
@@ -386,17 +389,17 @@ export class Archiver {
     if (run === undefined) return
     run.giveUp()
     const end = { ...run.reach, reason: cause }
-    const unwritten = { archive: this.#place!.manifest.id, run: run.number, end }
+    const unwritten = { archive: this.#attached!.manifest.id, run: run.number, end }
     if (isLost) {
-      // What is there now may be another archive, with a run of the same number.
+      // The directory may now have another archive, with a run of the same number.
       this.#unwrittenEnd ??= unwritten
-      this.#leavePlace()
+      this.#releaseDirectory()
       return
     }
     try {
       // Without a base, nothing can be restored from it.
       if (run.base === undefined) {
-        clearHeartbeat(this.#place!.heartbeat)
+        clearHeartbeat(this.#attached!.heartbeat)
         rmSync(run.dir, { recursive: true, force: true })
       } else writeRunEnd(dir, run.number, end)
     } catch {
@@ -406,31 +409,31 @@ export class Archiver {
 
   /**
    * `tick` leaves frames without a time for the next look: usually the time follows at once. `flush` waits for it a little,
-   * then takes them without. `unsureFromMs`: from then on, times may be missing.
+   * then takes the frames without it. `unsureFromMs`: times may be missing from then on.
    */
   #archive(run: Run, mode: 'tick' | 'flush', unsureFromMs?: number): void {
     for (;;) {
-      const look = this.#look()
+      const reading = this.#readClock()
       const header = this.#wal.readHeader()
-      // No WAL yet, one that was truncated, or a header that is just being written.
+      // There is no WAL yet, it was truncated, or its header is just being written.
       if (header === undefined) {
-        if (this.#wal.isEmpty) this.#note(run, look)
+        if (this.#wal.isEmpty) this.#note(run, reading)
         return
       }
       this.#enter(run, header)
       const { bytes, isAll } = this.#wal.readFrames(header, run.frame + 1)
       const found = findCommits(bytes, header, run.checksum)
-      // Read before a checkpoint could go on without the archive, the frames are what they seem.
+      // The frames were read before a checkpoint could go on without the archive, so they are valid.
       this.#requireNotSkipped()
       const seenMs = this.#options.now()
       const frames = this.#synced(run, header, found, mode)
       const isLast = isAll || found.frames === 0 || frames < found.frames
       if (frames > 0) {
         const cut = frames === found.frames ? found : cutAt(found, bytes, header, frames)
-        this.#append(run, header, bytes, cut, isLast ? look : undefined, seenMs, unsureFromMs)
+        this.#append(run, header, bytes, cut, isLast ? reading : undefined, seenMs, unsureFromMs)
       }
       if (!isLast) continue
-      this.#note(run, look)
+      this.#note(run, reading)
       return
     }
   }
@@ -445,7 +448,7 @@ export class Archiver {
     this.#untimedFrame = 0
   }
 
-  /** How many of the found frames are synced in the WAL. */
+  /** Returns the number of the found frames that are synced in the WAL. */
   #synced(run: Run, header: WalHeader, found: ValidFrames, mode: 'tick' | 'flush'): number {
     if (found.frames === 0) {
       if (this.#readsTimes) this.#times.add(this.#timeReader.read())
@@ -464,7 +467,7 @@ export class Archiver {
       const inTime = found.commits.filter((frame) => run.frame + frame + 1 <= timed)
       return inTime.length === 0 ? 0 : inTime.at(-1)! + 1
     }
-    // Commits of a command beside the server, or the last ones of a server that was killed.
+    // These are commits of a command beside the server, or the last ones of a server that was killed.
     this.#wal.sync()
     return found.frames
   }
@@ -479,13 +482,13 @@ export class Archiver {
     header: WalHeader,
     bytes: Buffer,
     found: ValidFrames,
-    look: Look | undefined,
+    reading: ClockReading | undefined,
     seenMs: number,
     unsureFromMs: number | undefined,
   ): void {
     let isUntimed = false
     const { coveredMs } = run.clock.seen
-    if (look !== undefined) run.clock.look(look)
+    if (reading !== undefined) run.clock.observe(reading)
     const cuts: Cut[] = []
     const commits = found.commits.map((commit): [number, number] => {
       const frame = run.frame + commit + 1
@@ -516,16 +519,16 @@ export class Archiver {
     this.state.bytesArchived += frames.length
   }
 
-  #look(): Look {
+  #readClock(): ClockReading {
     const ms = this.#options.now()
     return { ms, driftMs: driftOf(ms) }
   }
 
-  #note(run: Run, look: Look): void {
-    run.clock.look(look)
+  #note(run: Run, reading: ClockReading): void {
+    run.clock.observe(reading)
     run.settle()
-    this.state.coveredMs = look.ms
-    writeHeartbeat(this.#place!.heartbeat, { run: run.number, ...run.reach, driftMs: look.driftMs })
+    this.state.coveredMs = reading.ms
+    writeHeartbeat(this.#attached!.heartbeat, { run: run.number, ...run.reach, driftMs: reading.driftMs })
   }
 
   #requireNotSkipped(): void {
@@ -536,7 +539,7 @@ export class Archiver {
   }
 }
 
-/** What a server that ended in the middle has left. */
+/** Removes files that a server which ended early has left half written. */
 const removeParts = (dir: string): void => {
   for (const run of runsOf(dir)) {
     const runDir = pathsOf(dir).run(run)

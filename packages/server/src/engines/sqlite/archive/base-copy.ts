@@ -1,12 +1,13 @@
-import { closeSync, fdatasyncSync, fstatSync, fsyncSync, readSync, rmSync, statfsSync } from 'node:fs'
+import { closeSync, fdatasyncSync, fstatSync, fsyncSync, readSync, rmSync } from 'node:fs'
 import { openNew } from '../../../files/open-new.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'
+import { freeBytesIn, inMegabytes } from '../disk/store-files.ts'
 import { type BaseInfo, pathsOfRun, type RunReach, writeAll, writeJson } from './archive-files.ts'
 
 const stepBytes = 4 * 1024 * 1024
-/** Synced in parts: one sync of a large file would hold the thread, and with it the archive, for too long. */
+/** The copy is synced in parts: one sync of a large file would hold the thread, and with it the archive, for too long. */
 const syncEveryBytes = 16 * 1024 * 1024
-/** What must stay free for segments while the copy is made. */
+/** This much must stay free for segments while the copy is made. */
 const reserveBytes = 4 * 1024 * 1024
 
 /**
@@ -55,7 +56,7 @@ export class BaseCopy {
     return true
   }
 
-  /** Everything that a checkpoint has copied so far is archived up to `last`. `keptFromMs`: see BaseInfo. */
+  /** Call it when everything that a checkpoint has copied so far is archived up to `last`. `keptFromMs`: see BaseInfo. */
   finish({ last: end, coveredMs }: RunReach, keptFromMs: number): BaseInfo {
     fsyncSync(this.#target!)
     this.#close()
@@ -75,7 +76,7 @@ export class BaseCopy {
     if (file !== undefined) closeSync(file)
   }
 
-  /** `isLost`: its path does not lead to it any more. */
+  /** `isLost`: its path does not lead to the directory any more. */
   giveUp(isLost = false): void {
     try {
       this.#close()
@@ -86,16 +87,18 @@ export class BaseCopy {
   }
 }
 
-/** Without this, a disk that is too small would be filled again and again, and commits would have no room there. */
+/**
+ * Throws if a base has no room. Without this check, a disk that is too small would be filled again and again, and commits would
+ * have no room there.
+ */
 export const requireRoom = (dir: string, databaseBytes: number): void => {
-  const { bavail, bsize } = statfsSync(dir)
-  const [free, needed] = [bavail * bsize, databaseBytes + reserveBytes]
+  const [free, needed] = [freeBytesIn(dir), databaseBytes + reserveBytes]
   if (free >= needed) return
-  const [has, needs] = [free, needed].map((bytes) => `${Math.ceil(bytes / 1_000_000)} MB`)
-  throw Object.assign(new Error(`a base needs ${needs}, and ${has} are free`), { code: 'ENOSPC' })
+  const message = `a base needs ${inMegabytes(needed)}, and ${inMegabytes(free)} are free`
+  throw Object.assign(new Error(message), { code: 'ENOSPC' })
 }
 
-/** From the header of the database file; 1 stands for 65,536. */
+/** Reads the page size from the header of the database file, where 1 stands for 65,536. */
 const pageBytesOf = (file: number): number => {
   const bytes = Buffer.alloc(2)
   readSync(file, bytes, 0, 2, 16)

@@ -2,14 +2,27 @@ import { fstatSync, rmSync } from 'node:fs'
 import type { Log } from '../../../core/log.ts'
 import { makeWaryClock } from '../../../core/wary-clock.ts'
 import type { ArchiveState } from '../../../store/measures.ts'
-import { basesOf, isBefore } from './archive-files.ts'
+import {
+  baseCopiesOf,
+  basesOf,
+  isBefore,
+  pathsOf,
+  pathsOfRun,
+  readJson,
+  runsOf,
+  segmentPath,
+  segmentsOf,
+  shapes,
+} from './archive-files.ts'
 import { BaseCopy, requireRoom } from './base-copy.ts'
-import { dropOld } from './retention.ts'
 import type { Run } from './run.ts'
 
-/** After this time, or after `baseEveryMs` if that is shorter, a scheduled base that failed is tried again. */
+/** A scheduled base that failed is tried again after this time, or after `baseEveryMs` if that is shorter. */
 const retryMsMax = 60_000
-/** A base after the clock was set back bounds what is replayed from before that; a clock that is set all the time causes few. */
+/**
+ * A base that is made after the clock was set back limits the commits that a restore replays. This interval keeps a clock that
+ * is set all the time from causing many.
+ */
 const setBackEveryMs = 3_600_000
 
 export interface BasesOptions {
@@ -18,22 +31,22 @@ export interface BasesOptions {
   databaseFile: number
   keepMs: number
   baseEveryMs: number
-  /** How long after a start, and after a jump of the clock, nothing is removed. */
+  /** Nothing is removed for this long after a start, and after a jump of the clock. */
   holdMs: number
   now: () => number
   log: Log
 }
 
-/** When bases are made, and what becomes of old ones. At most one is being copied. */
+/** Decides when bases are made and which are removed. At most one is being copied. */
 export class Bases {
   readonly #options: BasesOptions
   readonly #state: ArchiveState
-  /** Nothing is removed by a clock that may be wrong. */
+  /** A clock that may be wrong removes nothing. */
   readonly #keptFrom: () => number
   readonly #removesFrom: number
   #copy: BaseCopy | undefined
   #retryAtMs = 0
-  /** Until then, a clock that was set back causes no further base. */
+  /** A clock that was set back causes no further base until then. */
   #setBackUntil = 0
 
   constructor(options: BasesOptions, state: ArchiveState) {
@@ -72,7 +85,7 @@ export class Bases {
   step(run: Run, flush: () => void): void {
     const copy = this.#copy!
     if (this.#orPostpone(run, () => copy.step()) !== false) return
-    // What a checkpoint has copied so far was archived before it. This is at least as far.
+    // Everything that a checkpoint has copied so far was archived before it. This flush archives at least as much.
     flush()
     const base = this.#orPostpone(run, () => copy.finish(run.reach, this.#keptFrom()))
     if (base === undefined) return
@@ -90,14 +103,14 @@ export class Bases {
     this.#copy = undefined
   }
 
-  /** Throws if a base has no room, also without what is too old. */
+  /** Removes what is too old. Throws if a base has no room even so. */
   makeRoom(): void {
     const { dir, databaseFile } = this.#options
     this.#dropOld()
     requireRoom(dir, fstatSync(databaseFile).size)
   }
 
-  /** Removing what is too old may fail, and is tried again with the next base. That is no reason for a gap. */
+  /** A failure to remove old files is no reason for a gap: it is tried again with the next base. */
   #dropOld(): void {
     const { dir, keepMs, log } = this.#options
     const nowMs = this.#keptFrom()
@@ -110,8 +123,8 @@ export class Bases {
   }
 
   /**
-   * Undefined if the base fails. It is made later then: restores use the one before, and the commits since. Throws if there is
-   * none before: without it, nothing can be restored from the run.
+   * Returns undefined if the base fails. It is made later then: restores use the one before, and the commits since. Throws if
+   * there is none before: without it, nothing can be restored from the run.
    */
   #orPostpone<T>(run: Run, work: () => T): T | undefined {
     try {
@@ -132,3 +145,58 @@ export class Bases {
 }
 
 const megabytes = (bytes: number): number => Math.round(bytes / 100_000) / 10
+
+/** A base, as the decision on old files needs it. */
+interface KnownBase {
+  run: number
+  number: number
+  firstSegment: number
+  keptFromMs: number
+}
+
+/** A time that is this far ahead of the clock now was written while the clock was wrong. */
+const aheadMsMax = 60_000
+
+/**
+ * The oldest base that is needed to restore every time from `sinceMs` on: the last one before the first base that is later than
+ * that. Undefined if all are needed. `bases` are in order. A base that was made while the clock was behind counts as late as the
+ * one before it; one that was made while the clock was ahead says nothing.
+ */
+export const oldestNeeded = (bases: readonly KnownBase[], sinceMs: number, nowMs: number): KnownBase | undefined => {
+  const right = bases.filter(({ keptFromMs }) => keptFromMs <= nowMs + aheadMsMax)
+  const later = right.findIndex(({ keptFromMs }) => keptFromMs > sinceMs)
+  return later === -1 ? right.at(-1) : right[later - 1]
+}
+
+/** The paths that no restore to `sinceMs` or later needs. Descriptions of bases come before their copies. */
+const dropOld = (dir: string, sinceMs: number, nowMs: number): string[] => {
+  const runs = runsOf(dir).map((run) => ({ run, runDir: pathsOf(dir).run(run) }))
+  const bases = runs.flatMap(({ run, runDir }) =>
+    basesOf(runDir).flatMap((number): KnownBase[] => {
+      try {
+        const { firstSegment, keptFromMs } = readJson(pathsOfRun(runDir).baseInfo(number), shapes.base)!
+        return [{ run, number, firstSegment, keptFromMs }]
+      } catch {
+        // The description is damaged: no restore can use its base, and it is removed with those that are older than the next
+        // one.
+        return []
+      }
+    }),
+  )
+  const oldest = oldestNeeded(bases, sinceMs, nowMs)
+  if (oldest === undefined) return []
+  const dropped: string[] = []
+  for (const { run, runDir } of runs) {
+    if (run < oldest.run) dropped.push(runDir)
+    if (run !== oldest.run) continue
+    const paths = pathsOfRun(runDir)
+    for (const number of basesOf(runDir)) {
+      if (number < oldest.number) dropped.push(paths.baseInfo(number))
+    }
+    for (const number of baseCopiesOf(runDir)) if (number < oldest.number) dropped.push(paths.base(number))
+    for (const number of segmentsOf(runDir)) {
+      if (number < oldest.firstSegment) dropped.push(segmentPath(runDir, number)!)
+    }
+  }
+  return dropped
+}

@@ -10,13 +10,13 @@ export interface BlockMeta {
   /** The chain of the block before it: see `chainOf`. */
   previous: string
   salts: [number, number]
-  /** The number in its generation of the first frame, and how many there are. The last one ends a commit. */
+  /** The number of the first frame in its generation, and the number of frames. The last one ends a commit. */
   first: number
   count: number
   pageBytes: number
   /** Every commit that was answered before this time is in this block or an earlier one. */
   coveredMs: number
-  /** For each commit: the number of its last frame, and when it began by the server's clock. */
+  /** The last frame of each commit, and the time at which it began by the server's clock. */
   commits: [frame: number, beganMs: number][]
   /** The clock was set before these commits: see ClockWatch. */
   cuts: Cut[]
@@ -24,7 +24,10 @@ export interface BlockMeta {
   unsure: [fromMs: number, toMs: number] | null
 }
 
-/** The last frame of the first commit after the clock was set; until when it was seen before, and from when on after that. */
+/**
+ * The last frame of the first commit after the clock was set, the time at which it was last seen before, and the first time
+ * after that.
+ */
 export type Cut = [frame: number, endedMs: number, begunMs: number]
 
 const isListOf =
@@ -69,13 +72,13 @@ export const encodeBlock = ({ meta, frames }: Pick<Block, 'meta' | 'frames'>): {
   return { parts: [prefix, text, frames], chain: chainOf(prefix) }
 }
 
-/** Stands for the block and all blocks before it: the description has the chain of the one before. */
+/** Identifies the block and all blocks before it: the description has the chain of the one before. */
 const chainOf = (prefix: Uint8Array): string => hashOf(prefix).toString(16)
 
 export interface FoundBlock {
   meta: BlockMeta
   chain: string
-  /** Where its frames begin in the file, and where the block ends. */
+  /** The position in the file at which its frames begin; `end` is that of the end of the block. */
   framesAt: number
   end: number
 }
@@ -103,7 +106,7 @@ const readAt = (file: number, length: number, at: number): Buffer => {
 
 const damaged = (at: number): NotABlock => new NotABlock(`the block at byte ${at} is damaged`)
 
-/** Without the frames, whose hash is not checked then. */
+/** Reads a block without its frames, whose hash is not checked then. */
 export const readBlockMeta = (file: number, at: number): FoundBlock & { framesHash: bigint } => {
   const prefix = readAt(file, prefixBytes, at)
   const [metaBytes, frameBytes] = [prefix.readUInt32LE(4), prefix.readUInt32LE(8)]
@@ -119,7 +122,7 @@ export const readBlockMeta = (file: number, at: number): FoundBlock & { framesHa
   return { ...found, framesHash: prefix.readBigUInt64LE(20) }
 }
 
-/** The whole block; its hashes agree. */
+/** Reads the whole block and checks its hashes. */
 export const readBlock = (file: number, at: number): Block & { end: number } => {
   const { meta, chain, framesAt, end, framesHash } = readBlockMeta(file, at)
   const frames = readAt(file, end - framesAt, framesAt)

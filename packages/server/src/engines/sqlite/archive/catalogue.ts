@@ -19,20 +19,20 @@ import {
 } from './archive-files.ts'
 import { type Block, type FoundBlock, NotABlock, readBlock, readBlockMeta } from './block.ts'
 
-// What an archive has, for restores and checks. A server may be writing it meanwhile.
+// The contents of an archive, for restores and checks. A server may be writing it meanwhile.
 
 export interface KnownRun {
   number: number
   dir: string
   start: RunStart | undefined
   end: RunEnd | undefined
-  /** How far it goes, by its end or by the heartbeat; undefined if neither is there. */
+  /** Its reach, by its end or by the heartbeat; undefined if neither is there. */
   reach: RunReach | undefined
   /** The last run may be a copy that was made while the server wrote: then its end is not there. */
   isNewest: boolean
-  /** In order. Those whose description is damaged are not here. */
+  /** The bases in order, without those whose description is damaged. */
   bases: (BaseInfo & { number: number })[]
-  /** Numbers, in order. One that is missing is missing here too. */
+  /** The numbers of the segments that are there, in order. */
   segments: number[]
 }
 
@@ -116,7 +116,7 @@ const required = <T>(path: string, value: T | undefined): T => {
 /** Opens a segment. The server may have given it its final name since the directory was read. */
 const openSegment = (runDir: string, number: number): { file: number; path: string } => {
   const paths = pathsOfRun(runDir)
-  // It may get its final name in between. A copy may have an older state of it under the name of an open one.
+  // The segment may get its final name in between. A copy may have an older state of it under the name of an open one.
   for (const path of [paths.segment(number), paths.openSegment(number), paths.segment(number)]) {
     try {
       return { file: openSync(path, 'r'), path }
@@ -128,7 +128,10 @@ const openSegment = (runDir: string, number: number): { file: number; path: stri
   throw new ArchiveDamaged(`${paths.segment(number)} is missing`)
 }
 
-/** An open segment may end within a block: it is being written, or the server ended. In any other that is damage. */
+/**
+ * Reads the blocks of a segment. An open segment may end within a block: it is being written, or the server ended. In any other
+ * segment that is damage.
+ */
 function* readSegment<T extends { end: number }>(
   runDir: string,
   number: number,

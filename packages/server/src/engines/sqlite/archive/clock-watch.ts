@@ -1,13 +1,14 @@
+import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 
-// A restore to a time is exact as long as the clock runs steadily. Whether it does is seen from its drift: the time that it shows
-// less the time since the machine was started. A watch divides the time into stretches within which the clock was not
-// set back at all, and not ahead by more than a minute. Commits belong to stretches by their drift: when a look of the archive
-// comes between the beginning of a commit and its end, their order says nothing.
+// A restore to a time is exact as long as the clock runs steadily. Its drift shows whether it does: the time that it shows less
+// the time since the machine was started. A watch divides the time into stretches within which the clock was not set back at
+// all, and not ahead by more than a minute. Commits belong to stretches by their drift: their order says nothing when a look of
+// the archive comes between the beginning of a commit and its end.
 
 export interface Reading {
   ms: number
-  /** Undefined if it is not known: what another process committed counts by when it is seen. */
+  /** Undefined if it is not known: the time of another process's commit is that at which it is seen. */
   driftMs: number | undefined
 }
 
@@ -15,7 +16,7 @@ export interface Reading {
 const aheadMsMax = 60_000
 /** The drift is known less exactly than the time itself. */
 const backMsMax = 2_000
-/** More stretches without a commit than this, and those in the middle are forgotten. */
+/** At most this many stretches are kept. If there are more, those in the middle are forgotten. */
 const stretchesMax = 8
 
 /** The time since the start goes on while the machine sleeps, and is the same for all threads. It is known to the second. */
@@ -26,25 +27,30 @@ interface Stretch {
   /** The last look, and the beginning of the last commit. */
   seenMs: number
   commitMs: number
-  /** The later of the two. A commit whose beginning is not known does not count: others may have begun before it was seen. */
+  /**
+   * The later of the two times. A commit whose beginning is not known does not count: others may have begun before it was seen.
+   */
   coveredMs: number
   driftMs: number | undefined
 }
 
 interface Seen {
-  /** Until when the stretch of the last commit was seen. */
+  /** The time until which the stretch of the last commit was seen. */
   coveredMs: number
   /** The stretch that the clock is in now, if it is another one. */
   later: [fromMs: number, toMs: number] | null
 }
 
 export class ClockWatch {
-  /** The first is that of the last commit; the others have none yet. */
+  /** The first stretch is that of the last commit; the others have no commit yet. */
   #stretches: Stretch[] = []
   /** The clock was set back by more than routine; the reader of this sets it to false. */
   wentBack = false
 
-  /** After a start that continues a run. `driftMs` is that of the last look of the process before, if it is known. */
+  /**
+   * Makes the watch after a start that continues a run. `driftMs` is that of the last look of the process before, if it is
+   * known.
+   */
   static resume({ coveredMs, later }: Seen, driftMs: number | undefined): ClockWatch {
     const watch = new ClockWatch()
     watch.#stretches.push(stretchOf(coveredMs, later === null ? driftMs : undefined))
@@ -52,8 +58,8 @@ export class ClockWatch {
     return watch
   }
 
-  /** Looks at the clock. */
-  look({ ms, driftMs }: Reading): void {
+  /** Observes the clock. */
+  observe({ ms, driftMs }: Reading): void {
     const now = this.#stretches.at(-1)
     const aheadMs = now === undefined ? 0 : stepOf(now, ms, driftMs)
     if (now !== undefined && aheadMs >= 0 && aheadMs <= aheadMsMax) {
@@ -67,7 +73,10 @@ export class ClockWatch {
     if (this.#stretches.length > stretchesMax) this.#stretches.splice(1, 1)
   }
 
-  /** A commit that began then. If the clock was set since the one before: until when it was seen, and from when on after that. */
+  /**
+   * Notes a commit that began then. If the clock was set since the commit before, returns the time until which it was seen
+   * before that, and the first time after it.
+   */
   commit({ ms, driftMs }: Reading): [endedMs: number, begunMs: number] | undefined {
     const known = this.#stretches[0]
     const found = this.#stretchFor(ms, driftMs)
@@ -92,7 +101,7 @@ export class ClockWatch {
   #stretchFor(ms: number, driftMs: number | undefined): Stretch {
     const distance = (stretch: Stretch): number =>
       driftMs === undefined || stretch.driftMs === undefined ? 0 : Math.abs(driftMs - stretch.driftMs)
-    // The later of two that are as near: another process has committed just before this look.
+    // The later one of two equally near stretches is taken: another process has committed just before this look.
     const [nearest] = this.#stretches.toReversed().sort((a, b) => distance(a) - distance(b))
     if (nearest !== undefined && distance(nearest) <= aheadMsMax && ms >= nearest.commitMs) return nearest
     const begun = stretchOf(ms, driftMs)
@@ -113,4 +122,19 @@ const stepOf = (last: Stretch, ms: number, driftMs: number | undefined): number 
   if (last.driftMs === undefined || driftMs === undefined) return ms - last.seenMs
   const setMs = driftMs - last.driftMs
   return setMs < 0 && setMs > -backMsMax ? 0 : setMs
+}
+
+/**
+ * The server's clock for threads, which cannot be given a function. Tests move it: `file` holds milliseconds to add, as
+ * for the serving thread.
+ */
+export const threadClock = (file: string | undefined): (() => number) => {
+  if (file === undefined) return Date.now
+  return () => {
+    try {
+      return Date.now() + (Number(readFileSync(file, 'utf8')) || 0)
+    } catch {
+      return Date.now()
+    }
+  }
 }

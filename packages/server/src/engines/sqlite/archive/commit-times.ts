@@ -1,15 +1,15 @@
 import { closeSync, openSync, readdirSync, readSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { driftOf } from './clock-watch.ts'
-import { type Salts, walHeaderBytes } from './wal-format.ts'
+import { type Salts, sameSalts, walHeaderBytes } from './wal-file.ts'
 
-// When each commit began, for restores to a time. The writer writes one slot after each commit, before any of its requests
-// is answered, into a file of the data directory that it uses as a ring. It is not synced: the slots survive the end of the
-// process, and the archive copies them within a second. What a power cut takes is a time that the archive does not
-// know, and says so.
+// The times at which commits began, for restores to a time. The writer writes one slot after each commit, before any of its
+// requests is answered, into a file of the data directory that it uses as a ring. The file is not synced: the slots survive the
+// end of the process, and the archive copies them within a second. After a power cut the last times may be missing; the archive
+// notices that.
 //
-// The time is read before the transaction begins. By then every request of the commit has arrived, and none is answered.
-// So one number decides for every moment on which side of it the commit is.
+// The time is read before the transaction begins. By then every request of the commit has arrived, and none is answered. So one
+// number says for every moment on which side of it the commit is.
 
 export interface CommitTime extends Salts {
   /** Counts slots. A number that is missing is a commit whose time is not known. */
@@ -21,13 +21,13 @@ export interface CommitTime extends Salts {
   frames: number
 }
 
-export type Beginning = Pick<CommitTime, 'beganMs' | 'driftMs'>
+type Beginning = Pick<CommitTime, 'beganMs' | 'driftMs'>
 
 const slotBytes = 40
 const slots = 65_536
 const namePrefix = 'archive-times-'
 
-/** A name for the file of this start. */
+/** Returns the name of the file of this start. */
 export const timesName = (startedMs: number): string => `${namePrefix}${String(startedMs).padStart(15, '0')}`
 
 const hashOf = (slot: Buffer): number => Bun.hash.crc32(slot.subarray(0, slotBytes - 4))
@@ -49,23 +49,23 @@ export class CommitTimeWriter {
   ) {
     closeSync(openSync(path, 'a', 0o600))
     this.#file = openSync(path, 'r+')
-    // A writer thread that was started again goes on behind the slots of the one before.
+    // A writer thread that was started again continues after the slots of the one before.
     this.#seq = readAllSlots(this.#file).at(-1)?.seq ?? 0
     this.#walPath = `${databasePath}-wal`
   }
 
-  /** Before a transaction. */
+  /** Call it before a transaction. */
   begin(): Beginning {
     const beganMs = this.now()
     return { beganMs, driftMs: driftOf(beganMs) }
   }
 
-  /** After a commit, before its answers. `frames` is undefined if the length of the WAL is not known. */
+  /** Call it after a commit, before its requests are answered. `frames` is undefined if the length of the WAL is not known. */
   note({ beganMs, driftMs }: Beginning, frames: number | undefined): void {
     this.#seq++
     if (frames === undefined) return
     try {
-      // It stays the same file as long as a connection is open. SQLite's locks are not on this file: it may be closed.
+      // The WAL stays the same file as long as a connection is open. SQLite's locks are not on this file, so it may be closed.
       this.#wal ??= openSync(this.#walPath, 'r')
       if (readSync(this.#wal, this.#header, 0, walHeaderBytes, 0) < walHeaderBytes) {
         // The WAL is empty: the commit wrote nothing, and nobody will look for its time.
@@ -82,7 +82,7 @@ export class CommitTimeWriter {
       slot.writeUInt32LE(hashOf(slot), slotBytes - 4)
       writeSync(this.#file, slot, 0, slotBytes, (this.#seq % slots) * slotBytes)
     } catch {
-      // A full disk, for example. The commit itself is good.
+      // The disk may be full, for example. The commit itself is good.
     }
   }
 }
@@ -116,29 +116,29 @@ const readAllSlots = (file: number): CommitTime[] => {
 const slotsAtOnce = 256
 
 /**
- * The slots from number `from` on, in order. Those that are missing are passed over; the numbers show it. The writer goes on
- * meanwhile, and the system does not read several pages at one moment: a slot that seems to be missing is looked for again,
- * because it was written before the ones behind it.
+ * Reads the slots from number `from` on, in order, without those that are missing; the numbers show it. The writer continues
+ * meanwhile, and the system does not read several pages at one moment. So a slot that seems to be missing is read again: it was
+ * written before the slots after it.
  */
 const readSlotsFrom = (file: number, from: number): CommitTime[] => {
   const found: CommitTime[] = []
   const bytes = Buffer.alloc(slotsAtOnce * slotBytes)
-  let looksAgain = false
+  let readsAgain = false
   for (let next = from; ; ) {
-    const place = next % slots
-    const count = Math.min(slotsAtOnce, slots - place)
-    const length = readSync(file, bytes, 0, count * slotBytes, place * slotBytes)
+    const position = next % slots
+    const count = Math.min(slotsAtOnce, slots - position)
+    const length = readSync(file, bytes, 0, count * slotBytes, position * slotBytes)
     const newer = slotsIn(bytes.subarray(0, length)).filter(({ seq }) => seq >= next)
     if (newer.length === 0) return found
     const isGap = newer[0]!.seq !== next
-    if (isGap && !looksAgain) {
-      looksAgain = true
+    if (isGap && !readsAgain) {
+      readsAgain = true
       continue
     }
-    looksAgain = false
+    readsAgain = false
     if (isGap) next = newer[0]!.seq
     for (const slot of newer) {
-      // A gap, or the ring went round while it was read: what follows is read again.
+      // There is a gap, or the ring was overwritten while it was read. The following slots are read again.
       if (slot.seq !== next) break
       found.push(slot)
       next++
@@ -155,9 +155,9 @@ export class CommitTimeReader {
     this.#file = openSync(path, 'r')
   }
 
-  /** Those since the last call. */
+  /** Returns the times since the last call. */
   read(): CommitTime[] {
-    // The oldest one is read first. Those behind it are read in order, as everything after.
+    // The oldest slot is read first. The following ones are read in order, like all later ones.
     this.#next ??= readAllSlots(this.#file)[0]?.seq ?? 1
     const found = readSlotsFrom(this.#file, this.#next)
     this.#next = (found.at(-1)?.seq ?? this.#next - 1) + 1
@@ -175,7 +175,7 @@ interface EarlierTimes {
   times: CommitTime[][]
 }
 
-/** What earlier starts left in the data directory, oldest first. `current` is the file of this start. */
+/** Reads the files that earlier starts left in the data directory, oldest first. `current` is the file of this start. */
 export const readEarlierTimes = (dataDir: string, current: string): EarlierTimes => {
   const names = readdirSync(dataDir)
     .filter((name) => name.startsWith(namePrefix) && name !== current)
@@ -192,9 +192,62 @@ export const readEarlierTimes = (dataDir: string, current: string): EarlierTimes
   return { paths, times }
 }
 
-/** All files of times in the data directory: a server without an archive has no use for them. */
+/** Removes all files of times from the data directory: a server without an archive has no use for them. */
 export const removeTimes = (dataDir: string): void => {
   for (const name of readdirSync(dataDir)) {
     if (name.startsWith(namePrefix)) rmSync(join(dataDir, name), { force: true })
+  }
+}
+
+/** The times of commits that are not archived yet, in the order of the commits. */
+export class TimeQueue {
+  #times: CommitTime[] = []
+  #lastSeq = 0
+  /** The time of the last slot before one that is missing. */
+  #unsureFromMs: number | undefined
+
+  /** `isOther`: the numbers need not continue those that were added before. They may be of another start of the server. */
+  add(times: CommitTime[], isOther = false): void {
+    if (isOther && times.length > 0) this.#lastSeq = times[0]!.seq - 1
+    for (const time of times) {
+      if (time.seq !== this.#lastSeq + 1) this.#unsureFromMs ??= this.#times.at(-1)?.beganMs ?? 0
+      this.#lastSeq = time.seq
+      this.#times.push(time)
+    }
+  }
+
+  /** Call it before the times of this start of the server are added. */
+  restartNumbers(): void {
+    this.#lastSeq = 0
+  }
+
+  /** Returns the highest frame of this generation up to which the writer has committed, and so synced. */
+  framesOf(salts: Salts): number {
+    for (let i = this.#times.length - 1; i >= 0; i--) {
+      if (sameSalts(this.#times[i]!, salts)) return this.#times[i]!.frames
+    }
+    return 0
+  }
+
+  /** Returns the time at which the commit that ends with this frame began. Call it in the order of the commits. */
+  take(salts: Salts, frame: number): Beginning | undefined {
+    const at = this.#times.findIndex((time) => sameSalts(time, salts) && time.frames >= frame)
+    if (at === -1) return undefined
+    // The found time stays: a group that was committed in several transactions has one time.
+    if (at > 0) this.#times.splice(0, at)
+    return this.#times[0]!
+  }
+
+  /** Returns the time since which a slot is missing, if one is, only once. */
+  takeUnsure(): number | undefined {
+    const fromMs = this.#unsureFromMs
+    this.#unsureFromMs = undefined
+    return fromMs
+  }
+
+  /** Call it when nobody archives the commits of the remaining times. */
+  clear(): void {
+    this.#times = []
+    this.#unsureFromMs = undefined
   }
 }

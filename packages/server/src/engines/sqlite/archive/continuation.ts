@@ -1,16 +1,16 @@
 import type { Fingerprint, Token } from './token.ts'
-import { type Checksum, isNextGeneration, type LastFrame, type Salts, sameSalts } from './wal-format.ts'
+import { type Checksum, isNextGeneration, type LastFrame, type Salts, sameSalts } from './wal-file.ts'
 
-// Whether a starting server may continue the last run of its archive. It may if every frame since the last archived one
-// is in the WAL that it finds. A pure rule: everything it needs is given.
+// Decides whether a starting server may continue the last run of its archive. It may if every frame since the last archived one
+// is in the WAL that it finds. The rule is pure: everything it needs is given.
 
 interface KnownEnd {
   number: number
   ended: boolean
   last: LastFrame | undefined
-  /** Its segments go as far as the heartbeat says. */
+  /** Whether its segments go as far as the heartbeat says. */
   isWhole: boolean
-  /** It goes less far than when the token was written. */
+  /** Whether it goes less far than when the token was written. */
   wasSetBack: boolean
 }
 
@@ -19,7 +19,10 @@ export interface Found {
   /** The last run; undefined if the archive has none. */
   run: KnownEnd | undefined
   token: Token | undefined
-  /** The WAL; undefined if there is none or it is empty. `checksumAt`: of the frame with the number of the last archived one. */
+  /**
+   * The WAL; undefined if there is none or it is empty. `checksumAt`: the checksum of the frame with the number of the last
+   * archived one.
+   */
   wal: (Salts & { checksumAt: Checksum | undefined }) | undefined
   fingerprint: Fingerprint
 }

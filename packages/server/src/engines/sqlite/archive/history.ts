@@ -7,11 +7,11 @@ import { blockMetas, type KnownRun } from './catalogue.ts'
 
 export interface Piece {
   run: KnownRun
-  /** Those that a restore to one of its positions may begin with, in order. */
+  /** The bases that a restore to one of its positions may begin with, in order. */
   bases: KnownRun['bases']
-  /** In the order in which they were. Between two of them the clock was set: see ClockWatch. */
+  /** The stretches in order. The clock was set between two of them: see ClockWatch. */
   stretches: Stretch[]
-  /** Why it ends before the run does. */
+  /** The reason for which it ends before the run does. */
   broken: Break | undefined
 }
 
@@ -27,10 +27,13 @@ export interface Stretch {
   /** The times that can be restored. */
   fromMs: number
   toMs: number
-  /** The last commit that began in it, or before it, and the last one of these that began before the time that was asked for. */
+  /**
+   * `end` is the last commit that began in the stretch or before it. `at` is the last of these commits that began before the
+   * requested time.
+   */
   end: Position
   at: Position
-  /** Times of commits are lost here, and the time that was asked for is one of them. */
+  /** Times of commits are lost here, and the requested time is one of them. */
   unsure: BlockMeta['unsure']
 }
 
@@ -39,7 +42,7 @@ type ReadBlocks = (runDir: string, segment: number) => Iterable<KnownBlock>
 
 const nowhere: Position = { segment: 0, generation: 0, frame: 0, chain: '' }
 
-/** `atMs`: the time that is asked for. `read`: the blocks of a segment; with their frames, these are checked too. */
+/** `atMs`: the requested time. `read` returns the blocks of a segment. If it reads their frames, these are checked too. */
 export const readPieces = (run: KnownRun, atMs: number, read: ReadBlocks = blockMetas): Piece[] => {
   const pieces: Piece[] = []
   for (const base of run.bases) {
@@ -112,7 +115,7 @@ class PieceReader {
     this.#noteUnsure(unsure)
   }
 
-  /** Bases that end here. One of another run ends at another block, and is not used. */
+  /** Adds the bases that end here. A base of another run ends at another block, and is not used. */
   #addBases(position: Position): void {
     const { bases } = this.#piece
     for (const base of this.#run.bases) {
@@ -121,7 +124,7 @@ class PieceReader {
     }
   }
 
-  /** The clock may have been set while the times were lost: before it and after it, nothing is known. */
+  /** Nothing is known before and after lost times: the clock may have been set meanwhile. */
   #noteUnsure(unsure: BlockMeta['unsure']): void {
     if (unsure !== null && unsure[0] < this.#atMs && this.#atMs <= unsure[1]) this.#now.unsure = unsure
   }
@@ -137,20 +140,20 @@ class PieceReader {
     if (this.#isUsable) this.#piece.stretches.push(this.#now)
   }
 
-  /** The end of the base is reached: from here on, commits can be restored. */
+  /** Begins the first stretch when the end of the base is reached: from here on, commits can be restored. */
   #beginToUse(fromMs: number): void {
     this.#isUsable = true
     this.#now.fromMs = Math.max(this.#base.usableFromMs, fromMs)
     this.#piece.stretches.push(this.#now)
   }
 
-  /** `damage`: what was found in the segment, or that it is missing. */
+  /** Ends the piece. `damage`: the finding in the segment, for example that it is missing. */
   #end(segment: number, damage?: string): Piece {
     const { reach, end, isNewest, segments } = this.#run
     const isShort = reach !== undefined && isBefore(this.#position, reach.last)
     const mayBeCopy = isNewest && end === undefined
     const isLast = segment >= (segments.at(-1) ?? 0)
-    // Behind what the heartbeat promises, the server was writing when the machine stopped.
+    // After the point that the heartbeat promises, the server was writing when the machine stopped.
     const isUnfinished = damage !== undefined && mayBeCopy && isLast && reach !== undefined && !isShort
     if (damage !== undefined && !isUnfinished) {
       // The open segment gets another name while it is copied. A base may end in it, but not in one that is after it.
@@ -195,12 +198,12 @@ export const requireNext = (path: string, last: KnownBlock | undefined, { meta: 
     throw new ArchiveDamaged(`${path} does not continue the segment before it: frames are missing`)
 }
 
-/** A stretch goes on for at most about this long after the archive has looked at the clock for the last time. */
-const lookMsMax = 1_000
+/** A stretch continues for at most about this long after the archive's last look at the clock. */
+const observeEveryMsMax = 1_000
 
 /**
- * Where a stretch is followed by a later time, and the clock showed nothing in between: the server was stopped, or the clock was set
- * ahead. Nothing was committed there, so these times can be restored too, unless the clock showed them before or after that. The
+ * Finds the times between a stretch and a later one that the clock did not show: the server was stopped, or the clock was set
+ * ahead. Nothing was committed then, so these times can be restored too, unless the clock showed them before or after that. The
  * stretches are those of the whole archive.
  */
 export const passedOver = (stretches: readonly Stretch[]): { stretch: Stretch; fromMs: number; toMs: number }[] =>
@@ -209,7 +212,7 @@ export const passedOver = (stretches: readonly Stretch[]): { stretch: Stretch; f
     if (next === undefined || next.piece !== stretch.piece) return []
     let [fromMs, toMs] = [stretch.toMs, next.fromMs]
     for (const before of stretches.slice(0, i)) {
-      if (before.fromMs < next.fromMs) fromMs = Math.max(fromMs, before.toMs + lookMsMax)
+      if (before.fromMs < next.fromMs) fromMs = Math.max(fromMs, before.toMs + observeEveryMsMax)
     }
     for (const after of stretches.slice(i + 2)) {
       // In a gap anything may have been committed, at any time that the clock showed.

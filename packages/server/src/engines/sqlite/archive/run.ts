@@ -1,7 +1,8 @@
-import { closeSync, fdatasyncSync, ftruncateSync, openSync, renameSync } from 'node:fs'
+import { closeSync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncPath } from '../../../files/sync.ts'
 import {
+  ArchiveDamaged,
   type BaseInfo,
   basesOf,
   makeRunDir,
@@ -12,15 +13,24 @@ import {
   type RunReach,
   readJson,
   runsOf,
+  segmentPath,
+  segmentsOf,
   shapes,
   startOf,
   writeAll,
   writeJson,
 } from './archive-files.ts'
-import { type Block, type BlockMeta, encodeBlock } from './block.ts'
+import {
+  type Block,
+  type BlockMeta,
+  encodeBlock,
+  type FoundBlock,
+  NotABlock,
+  readBlock,
+  readBlockMeta,
+} from './block.ts'
 import { ClockWatch } from './clock-watch.ts'
-import type { RunTail } from './run-tail.ts'
-import type { Checksum, WalHeader } from './wal-format.ts'
+import { type Checksum, frameBytesOf, type LastFrame, readFrameChecksum, type WalHeader } from './wal-file.ts'
 
 /** A segment is at most a little longer than this. */
 const segmentBytesMax = 64 * 1024 * 1024
@@ -36,7 +46,7 @@ export class Run {
   checksum: Checksum = [0, 0]
   /** The last archived commit, also if the WAL is empty now or another generation has begun. */
   position: Position
-  /** How far it goes. A block that could not be written is not in it. */
+  /** The reach of the run, without a block that could not be written. */
   reach: RunReach
   generationFirstSegment = 1
   lastSegment = 0
@@ -99,7 +109,7 @@ export class Run {
     this.checksum = header.checksum
   }
 
-  /** Durable when it returns. */
+  /** The block is durable when it returns. */
   append(meta: BlockMeta, frames: Buffer, checksum: Checksum): void {
     if (this.#segment !== undefined && this.#segment.bytes >= segmentBytesMax) this.sealSegment()
     this.#segment ??= new SegmentWriter(this.dir, this.lastSegment + 1)
@@ -111,7 +121,7 @@ export class Run {
     this.settle()
   }
 
-  /** Everything that the watch of the clock has seen is archived. */
+  /** Call it when everything that the watch of the clock has seen is archived. */
   settle(): void {
     this.reach = { last: this.position, base: this.base?.number ?? 0, ...this.clock.seen }
   }
@@ -122,7 +132,7 @@ export class Run {
     segment?.seal()
   }
 
-  /** The archive failed: nothing more is written to this run. */
+  /** Ends the run when the archive has failed: nothing more is written to it. */
   giveUp(): void {
     this.#segment?.giveUp()
     this.#segment = undefined
@@ -132,7 +142,7 @@ export class Run {
 export const writeRunEnd = (dir: string, run: number, end: RunEnd): void =>
   writeJson(pathsOfRun(pathsOf(dir).run(run)).end, end)
 
-/** A segment that is being written. After an error it takes nothing more: a second sync would prove nothing. */
+/** A segment that is being written. After an error nothing more is appended: a second sync would prove nothing. */
 class SegmentWriter {
   readonly #file: number
   readonly #open: string
@@ -155,7 +165,7 @@ class SegmentWriter {
     }
   }
 
-  /** Durable when it returns. Returns the chain of the block. */
+  /** The block is durable when it returns. Returns its chain. */
   append(block: Pick<Block, 'meta' | 'frames'>): string {
     const { parts, chain } = encodeBlock(block)
     const bytes = writeAll(this.#file, parts)
@@ -170,7 +180,7 @@ class SegmentWriter {
     syncPath(dirname(this.#sealed))
   }
 
-  /** After an error. What was synced before stays in the file under its open name, without a part of a block after it. */
+  /** Call it after an error. Synced blocks stay in the file under its open name; a part of a block after them is cut off. */
   giveUp(): void {
     try {
       ftruncateSync(this.#file, this.bytes)
@@ -182,5 +192,113 @@ class SegmentWriter {
     } catch {
       // The descriptor is gone either way.
     }
+  }
+}
+
+/** The end of a run, as its last segment has it. */
+export interface RunTail {
+  /** The last commit. */
+  position: Position
+  /** The first segment of the generation of the last frame. */
+  generationFirstSegment: number
+  coveredMs: number
+  last: LastFrame | undefined
+}
+
+interface WholeBlocks {
+  last: { block: FoundBlock; checksum: LastFrame['checksum'] } | undefined
+  bytes: number
+  isAll: boolean
+}
+
+/** Reads the blocks up to the first that is not whole: the server may have ended while it wrote it. */
+const readWhole = (path: string): WholeBlocks => {
+  const file = openSync(path, 'r')
+  const found: WholeBlocks = { last: undefined, bytes: 0, isAll: true }
+  try {
+    const { size } = fstatSync(file)
+    while (found.bytes < size) {
+      const { meta, chain, frames, end } = readBlock(file, found.bytes)
+      const lastFrameAt = (meta.count - 1) * frameBytesOf(meta.pageBytes)
+      const block = { meta, chain, framesAt: end - frames.length, end }
+      found.last = { block, checksum: readFrameChecksum(frames, lastFrameAt) }
+      found.bytes = end
+    }
+  } catch (error) {
+    if (!(error instanceof NotABlock)) throw error
+    found.isAll = false
+  } finally {
+    closeSync(file)
+  }
+  return found
+}
+
+/**
+ * Finds the end of a run, and gives the segment that was open its final name, so that a new one follows it. An open
+ * segment without a whole block is removed. `start`: where the run begins.
+ */
+export const closeTail = (runDir: string, start: Position): RunTail => {
+  for (;;) {
+    const segments = segmentsOf(runDir)
+    const lastSegment = segments.at(-1)
+    if (lastSegment === undefined) return { position: start, generationFirstSegment: 1, coveredMs: 0, last: undefined }
+    const paths = pathsOfRun(runDir)
+    const path = segmentPath(runDir, lastSegment)!
+    const { last, bytes, isAll } = readWhole(path)
+    const isOpen = path === paths.openSegment(lastSegment)
+    // Nothing that follows it could be restored.
+    if (!isOpen && (last === undefined || !isAll)) throw new ArchiveDamaged(`${path} is damaged`)
+    if (last === undefined) {
+      rmSync(path)
+      syncPath(runDir)
+      continue
+    }
+    if (isOpen) sealAt(path, paths.segment(lastSegment), bytes)
+    const { meta } = last.block
+    const { generation, coveredMs, salts, first, count } = meta
+    return {
+      position: { segment: lastSegment, generation, frame: first + count - 1, chain: last.block.chain },
+      coveredMs,
+      generationFirstSegment: firstSegmentOf(runDir, segments, generation),
+      last: { salt1: salts[0], salt2: salts[1], frame: first + count - 1, checksum: last.checksum },
+    }
+  }
+}
+
+const sealAt = (open: string, sealed: string, bytes: number): void => {
+  const file = openSync(open, 'r+')
+  try {
+    ftruncateSync(file, bytes)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(open, sealed)
+  syncPath(dirname(sealed))
+}
+
+/** Throws if one of them is missing or damaged: a base that begins with them could not be used. */
+const firstSegmentOf = (runDir: string, segments: number[], generation: number): number => {
+  const paths = pathsOfRun(runDir)
+  let first = segments.at(-1)!
+  for (const number of segments.toReversed()) {
+    if (number < first - 1) break
+    if (firstMeta(segmentPath(runDir, number)!).generation !== generation) return first
+    first = number
+  }
+  if (firstMeta(segmentPath(runDir, first)!).first > 1)
+    throw new ArchiveDamaged(`${paths.segment(first - 1)} is missing`)
+  return first
+}
+
+const firstMeta = (path: string): BlockMeta => {
+  const file = openSync(path, 'r')
+  try {
+    return readBlockMeta(file, 0).meta
+  } catch (error) {
+    if (!(error instanceof NotABlock)) throw error
+    throw new ArchiveDamaged(`${path} is damaged: ${error.message}`)
+  } finally {
+    closeSync(file)
   }
 }

@@ -12,7 +12,7 @@ import {
   type Shape,
   writeJson,
 } from './archive-files.ts'
-import type { LastFrame } from './wal-format.ts'
+import type { LastFrame } from './wal-file.ts'
 
 // A file in the data directory says which run of which archive has every frame of this store. It is removed before the first
 // checkpoint that does not wait for the archive: removing needs no space on the disk. A server without --archive removes
@@ -23,9 +23,9 @@ export interface Token {
   run: number
   /** `cubby.db` as it was when the server closed it: all of it is in the run. */
   closed: Fingerprint | null
-  /** With `closed`: where the run ended then. A disk that was set back to an older state has an older one. */
+  /** The end of the run at that time, with `closed`. A disk that was set back to an older state has an older one. */
   last: LastFrame | null
-  /** How far the run went when the times of earlier starts were removed. An archive that was set back has less. */
+  /** The reach of the run when the times of earlier starts were removed. An archive that was set back has less. */
   reached: Position
 }
 
@@ -40,7 +40,7 @@ const shape: Shape<Token> = {
   last: orNull(hasShape<LastFrame>({ salt1: isCount, salt2: isCount, frame: isCount, checksum: isPair(isCount) })),
 }
 
-/** Changes with every write to the file, also by a process that sets its times back. */
+/** A text that changes with every write to the file, also by a process that sets its times back. */
 export type Fingerprint = string
 
 const pathOf = (dataDir: string): string => join(dataDir, 'archive-token')
@@ -62,7 +62,7 @@ export const removeToken = (dataDir: string): void => {
 
 export const hasToken = (dataDir: string): boolean => statSync(pathOf(dataDir), { throwIfNoEntry: false }) !== undefined
 
-/** By `stat` alone: opening and closing the file would drop SQLite's locks. */
+/** Calls only `stat`: opening and closing the file would drop SQLite's locks. */
 export const fingerprintOf = (databasePath: string): Fingerprint => {
   const { dev, ino, size, mtimeNs, ctimeNs } = statSync(databasePath, { bigint: true })
   return [dev, ino, size, mtimeNs, ctimeNs].join('-')

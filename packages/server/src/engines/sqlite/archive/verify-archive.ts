@@ -2,11 +2,10 @@ import { OperatorError } from '../../../core/operator-error.ts'
 import type { ArchiveReport } from '../../../store/closed-store.ts'
 import { pathsOfRun } from './archive-files.ts'
 import { readArchive, wholeBlocks } from './catalogue.ts'
-import { showTime } from './find-target.ts'
 import { type Piece, passedOver, readPieces, type Stretch } from './history.ts'
-import { readBase } from './restore-archive.ts'
+import { readBase, showTime } from './restore-archive.ts'
 
-/** Reads the whole archive and compares everything with its digests. Also beside a server that writes it. */
+/** Reads the whole archive and compares everything with its digests. A server may write it meanwhile. */
 export const verifyArchive = (dir: string): ArchiveReport => {
   const { runs, findings, notes } = readArchive(dir)
   for (const run of runs) {
@@ -50,7 +49,7 @@ export const verifyArchive = (dir: string): ArchiveReport => {
 
 const isUsable = ({ fromMs, toMs }: Stretch): boolean => fromMs <= toMs
 
-/** The times that a piece covers. More than one range only if the clock was set back. */
+/** Returns the times that a piece covers. There is more than one range only if the clock was set back. */
 const rangesOf = ({ stretches, bases, run }: Piece, isPassed: Set<Stretch>): ArchiveReport['ranges'] => {
   const usable = stretches.filter(isUsable)
   const counts = { bases: bases.length, segments: run.segments.length }
@@ -63,7 +62,7 @@ const rangesOf = ({ stretches, bases, run }: Piece, isPassed: Set<Stretch>): Arc
   return ranges
 }
 
-/** The times that more than one stretch has. */
+/** Returns the times that more than one stretch has. */
 const overlapsOf = (stretches: readonly Stretch[]): ArchiveReport['twice'] => {
   const overlaps: ArchiveReport['twice'] = []
   let latestMs = Number.NEGATIVE_INFINITY

@@ -1,18 +1,18 @@
-// When WAL pages are checkpointed into the database file, and when the WAL is reset. A state machine without threads, disk
-// or clock: its input is an event, its output what to do next. checkpointer.ts carries that out. The measurements
-// behind the numbers are in docs/operating.md.
+// Decides when WAL pages are checkpointed into the database file, and when the WAL is reset. It is a state machine without
+// threads, disk or clock: its input is an event, its output the next actions. checkpointer.ts carries them out. The
+// measurements behind the numbers are in docs/reference.md.
 
 /** The checkpoint thread starts when this many pages are pending, that is, in the WAL and not in the database file. */
 export const checkpointAtPages = 16_000
-/** From this WAL size on, a reset is wanted: passive checkpoints follow each other until few pages are pending. */
+/** A reset is wanted from this WAL size on: passive checkpoints follow each other until few pages are pending. */
 export const resetAtPages = 32_000
 /** The writer checkpoints at most this many pages itself, for the reset. Commits wait only for this part. */
 export const resetPendingPagesMax = 1_000
-/** At this WAL size commits wait for a reset, however many pages are pending. Only commits in flight exceed it. */
+/** Commits wait for a reset at this WAL size, however many pages are pending. Only commits in flight exceed it. */
 export const walPagesMax = 64_000
-/** After this time without a commit, pending pages are checkpointed and the WAL is reset: reads are faster without one. */
+/** Pending pages are checkpointed, and the WAL is reset, after this time without a commit: reads are faster without a WAL. */
 export const quietMs = 100
-/** After this time without a commit that wrote something, the WAL is made an empty file: the disk gets its space back. */
+/** The WAL is made an empty file after this time without a commit that wrote something: the disk gets its space back. */
 export const idleMs = 10_000
 /** The idle time is counted in steps: a step with such a commit starts the count again. */
 export const idleSteps = 10
@@ -20,14 +20,14 @@ export const idleSteps = 10
 /**
  * `repeatable`: the disk was full or the file busy, and SQLite recorded nothing as copied.
  * `damage`: the database file is too short, or not a database; SQLite noticed before it copied anything, and keeps the WAL.
- * `disk`: anything else. Pages may be lost that SQLite recorded as copied: no checkpoint may follow.
+ * `disk`: any other fault. Pages may be lost that SQLite recorded as copied: no checkpoint may follow.
  */
 export type CheckpointFaultKind = 'repeatable' | 'damage' | 'disk'
 
 /**
- * Why the database file is synced. `ahead`: SQLite itself syncs it only with the checkpoint that allows the reset, and
- * every commit would wait for that. Synced ahead, after a passive checkpoint, little is left to sync then.
- * The others: a connection was opened again, and may miss that an earlier write failed (see `#file` in checkpointer.ts).
+ * The reason for a sync of the database file. `ahead`: SQLite itself syncs it only with the checkpoint that allows the reset,
+ * and every commit would wait for that. A sync ahead, after a passive checkpoint, leaves little to sync then. The others: a
+ * connection was opened again, and may miss that an earlier write failed (see `#file` in checkpointer.ts).
  */
 export type SyncReason = 'ahead' | 'reopened' | 'writer' | 'checkpointer'
 
@@ -36,14 +36,14 @@ export type CheckpointEvent =
   | { kind: 'committed'; walPages: number; pendingPages: number; reopened?: boolean }
   /** The passive checkpoint ended. */
   | { kind: 'checkpointed'; fault?: CheckpointFaultKind }
-  /** The writer's checkpoint for a reset ended. No page in the WAL: the file is empty. */
+  /** The writer's checkpoint for a reset ended. If the WAL has no page, the file is empty. */
   | { kind: 'reset'; walPages: number; pendingPages: number; fault?: CheckpointFaultKind }
   | { kind: 'synced'; reason: SyncReason; ok: boolean }
   /** `quietMs` have passed since `awaitQuiet`. */
   | { kind: 'quiet' }
   /** A step of the idle time has passed since `awaitIdle`. */
   | { kind: 'idle' }
-  /** The thread failed. Nothing that it was doing will be reported. */
+  /** The thread failed. No result of its work will be reported. */
   | { kind: 'writerLost' }
   | { kind: 'writerStarted' }
   | { kind: 'checkpointerLost' }
@@ -52,7 +52,7 @@ export type CheckpointEvent =
   | { kind: 'failed' }
   /** No further write is accepted. */
   | { kind: 'closing' }
-  /** After that: every accepted write is committed, and nothing runs. */
+  /** This comes after `closing`: every accepted write is committed, and nothing runs. */
   | { kind: 'rest' }
 
 /**
@@ -66,9 +66,9 @@ export type CheckpointAction =
 
 /** Write requests at the time of an event. */
 export interface Traffic {
-  /** Sent to the writer and not answered; those that the event answers are not counted. */
+  /** Requests that were sent to the writer and not answered. Those that the event answers are not counted. */
   inFlight: number
-  /** In the write queue. */
+  /** Whether requests are in the write queue. */
   queued: boolean
 }
 
@@ -77,7 +77,8 @@ export class CheckpointPolicy {
   readonly #enabled: boolean
   /**
    * Without an archive, an idle store makes its WAL an empty file. With one, a command beside the server could commit between
-   * the archive's last look and the truncation, and nothing would notice. There the first commit after a reset makes it small.
+   * the archive's last look and the truncation, and nothing would notice. Then the first commit after a reset makes the file
+   * small.
    */
   readonly #hasArchive: boolean
   /** `syncing`: the sync ahead that belongs to it runs. */
@@ -90,9 +91,9 @@ export class CheckpointPolicy {
   #forceResetAtPages = walPagesMax
   /** The passive checkpoint was started because writes paused: the WAL is reset after it, or made an empty file. */
   #tidying: 'none' | 'reset' | 'truncate' = 'none'
-  /** The reset is to make the WAL an empty file. */
+  /** Whether the reset makes the WAL an empty file. */
   #truncates = false
-  /** Commits that wrote something. A sweep that finds nothing commits too. */
+  /** The number of commits that wrote something. A sweep that finds nothing commits too. */
   #commits = 0
   #commitsBeforeQuiet = 0
   #awaitsQuiet = false
@@ -193,7 +194,7 @@ export class CheckpointPolicy {
         this.#sync('writer', actions)
         break
       case 'checkpointerLost':
-        // Until another runs, only `walPagesMax` bounds the WAL.
+        // Only `walPagesMax` bounds the WAL until another one runs.
         this.#checkpointerRuns = false
         this.#endCheckpoint(traffic)
         break
@@ -207,7 +208,7 @@ export class CheckpointPolicy {
         this.#closing = true
         break
       case 'rest':
-        // Then closing the store copies nothing more, and the archive can tell whether the file has changed since.
+        // After this checkpoint closing the store copies nothing, and the archive can tell whether the file has changed since.
         if (this.#hasArchive && !this.#failed) this.#startCheckpoint(actions)
         break
     }
@@ -224,7 +225,7 @@ export class CheckpointPolicy {
       // A long read prevents the reset, however often pages are checkpointed. The next forced one comes later.
       this.#forceResetAtPages = walPages + resetAtPages
     } else if (this.#checkpoint !== 'none') {
-      // The next commit looks again.
+      // The next commit decides again.
     } else if (wantsReset && pendingPages > 0 && pendingPages <= resetPendingPagesMax) {
       this.#reset = 'due'
     } else if (pendingPages >= (wantsReset ? resetPendingPagesMax : checkpointAtPages)) {
@@ -304,18 +305,21 @@ export class CheckpointPolicy {
     }
   }
 
-  /** If a reader kept it from happening, it is tried again after as long a time. After a fault the next commit leads to it. */
+  /**
+   * If a reader prevented the truncation, it is tried again after the same idle time. After a fault the next commit starts that
+   * time.
+   */
   #endTruncation(walPages: number, fault: CheckpointFaultKind | undefined, actions: CheckpointAction[]): void {
     this.#truncates = false
     this.#walPages = walPages
     if (fault === undefined) this.#awaitIdle(actions)
   }
 
-  /** The process has to end, and keeps the WAL as it is until then: nothing is started or retried. */
+  /** Notes that the process has to end. It keeps the WAL as it is until then: nothing is started or retried. */
   #fail(): void {
     if (!this.#enabled) return
     this.#failed = true
-    // Writes that wait for it are sent to the writer, which rejects them.
+    // Writes that wait for the reset are sent to the writer, which rejects them.
     if (this.#reset === 'due') this.#reset = 'none'
   }
 }

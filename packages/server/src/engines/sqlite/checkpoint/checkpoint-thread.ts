@@ -1,14 +1,14 @@
 import { type CheckpointFault, Connection } from '../connection.ts'
 import { faultPoint } from '../disk/fault-point.ts'
 
-// Runs passive checkpoints while the writer commits: neither waits for the other.
+// This thread runs passive checkpoints while the writer commits: neither waits for the other.
 
 declare const self: Worker
 
 export type ToCheckpointThread =
   | { open: string; faults?: string }
   | { checkpoint: true }
-  /** Keep checkpoints, by whomever, from going further than what is committed now, until the next checkpoint or `false`. */
+  /** Keeps all checkpoints from copying commits after this one, until the next checkpoint or `false`. */
   | { pin: boolean }
   | { close: true }
 export type FromCheckpointThread =
@@ -24,12 +24,12 @@ let faults: string | undefined
 let pin: Connection | undefined
 
 const setPin = (isPinned: boolean): void => {
-  // One may be left of a reset during which the writer was lost.
+  // A pin may be left from a reset during which the writer was lost.
   if (pin?.inTransaction) pin.run('COMMIT')
   if (!isPinned) return
   pin ??= new Connection(db!.path, 256)
   pin.run('BEGIN')
-  pin.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get()
+  pin.one('SELECT 1 FROM sqlite_schema LIMIT 1')
 }
 
 const reply = (message: FromCheckpointThread): void => self.postMessage(message)

@@ -25,9 +25,9 @@ interface CheckpointerOptions {
   log: Log
   /** Only the owner of the store checkpoints: a failed sync is then always the owner's. */
   enabled: boolean
-  /** For tests: see fault-point.ts. */
+  /** Tests set it: see fault-point.ts. */
   faults?: string
-  /** For tests: another `idleMs`. */
+  /** Tests set another `idleMs`. */
   idleMs?: number
   traffic: () => Traffic
   /** Resolves when every commit is archived; absent without an archive. See archive/archive.ts. */
@@ -35,7 +35,7 @@ interface CheckpointerOptions {
   /** Lets the writer checkpoint, and make the WAL an empty file if `truncates`. Its answer comes back through `noteReset`. */
   sendReset: (truncates: boolean) => void
   onDamage: (cause: string) => void
-  /** A checkpoint or a sync of the database file failed: the process has to end at once. */
+  /** Ends the process at once: a checkpoint or a sync of the database file failed. */
   onDiskFailure: (cause: string) => void
   /** Called when a checkpoint or a sync has ended. */
   onEnd: () => void
@@ -43,11 +43,11 @@ interface CheckpointerOptions {
 
 /**
  * `passive`: the checkpoint thread copies pages while the writer commits. `reset`: the writer copies the rest, and its next
- * commit starts the WAL again. `truncate`: the same, and the WAL is an empty file at once.
+ * commit resets the WAL. `truncate`: the same, and the WAL is an empty file at once.
  */
 type CheckpointKind = 'passive' | 'reset' | 'truncate'
 
-/** Carries out what the checkpoint policy decides: its thread, the syncs of the database file, the pause before a tidy-up. */
+/** Carries out the actions of the checkpoint policy: its thread, the syncs of the database file, the pause before a tidy-up. */
 export class Checkpointer {
   readonly #options: CheckpointerOptions
   readonly #policy: CheckpointPolicy
@@ -73,7 +73,7 @@ export class Checkpointer {
     this.#file = options.enabled ? openSync(options.path, 'r+') : -1
   }
 
-  /** The descriptor that is never closed, for who reads the database file itself. */
+  /** The descriptor that is never closed. The archive reads the database file through it. */
   get file(): number {
     return this.#file
   }
@@ -107,10 +107,10 @@ export class Checkpointer {
 
   /**
    * Every checkpoint of a running server begins here. With an archive, all frames that it may copy are archived first: once a
-   * generation of the WAL is copied completely, any commit may overwrite it. Commits go on meanwhile, so the pin keeps the
-   * checkpoint from copying what was committed after `archiveFirst` looked. The policy waits for the checkpoint's end, so
-   * beginning later is safe. The other checkpoints are SQLite's own, when the last connection to the store closes: at the
-   * start (prepare-store.ts) and at the end, where it has nothing more to copy with an archive.
+   * generation of the WAL is copied completely, any commit may overwrite it. Commits continue meanwhile, so the pin keeps the
+   * checkpoint from copying commits after the call of `archiveFirst`. The policy waits for the checkpoint's end, so beginning
+   * later is safe. The other checkpoints are SQLite's own, when the last connection to the store closes: at the start
+   * (prepare-store.ts) and at the end, where it has nothing more to copy with an archive.
    */
   #beginCheckpoint(kind: CheckpointKind): void {
     const { archiveFirst, sendReset } = this.#options
@@ -133,7 +133,7 @@ export class Checkpointer {
     })
   }
 
-  /** From here on, a pause of writes starts nothing. */
+  /** Stops the timers: a pause of writes starts nothing any more. */
   close(): void {
     this.#closed = true
     clearTimeout(this.#quietTimer)
@@ -141,7 +141,7 @@ export class Checkpointer {
     this.note({ kind: 'closing' })
   }
 
-  /** To be called at rest. */
+  /** Call it at rest. */
   async end(): Promise<void> {
     await this.#thread?.end()
   }
@@ -159,7 +159,7 @@ export class Checkpointer {
     else this.#options.onDiskFailure(cause)
   }
 
-  /** From a thread of the runtime: neither the writer nor the checkpoint thread waits for it. */
+  /** Syncs in a thread of the runtime: neither the writer nor the checkpoint thread waits for it. */
   #syncFile(reason: SyncReason): void {
     fdatasync(this.#file, (error) => {
       if (error !== null) this.#options.onDiskFailure(`sync of cubby.db: ${error.message}`)

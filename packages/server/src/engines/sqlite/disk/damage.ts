@@ -5,7 +5,7 @@ import { StoreDamaged } from '../../../core/store-refused.ts'
 /** SQLite's code, such as `SQLITE_FULL`; empty if the error has none. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
-/** The file itself is damaged: a page is invalid, or the disk cannot read it. */
+/** Whether the file itself is damaged: a page is invalid, or the disk cannot read it. */
 export const isDamage = (error: unknown): boolean =>
   /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS))/.test(codeOf(error))
 
@@ -43,25 +43,25 @@ export const firstReadable = (last: number, isReadableAfter: (id: number) => boo
 export const damageMessage = 'The store is damaged where this request reads or writes; nothing was applied.'
 export const damageHint = 'The operator has to restore a backup; other records can still be read and written.'
 
-const page = 'docs/operating.md, "When the store is damaged"'
+const page = 'docs/recovering.md, "When the store is damaged"'
 const whatToDo = `see which tables with cubby verify, then restore a backup; ${page}`
 
-/** SQLite's code and message. For the log, never for the caller. */
+/** SQLite's code and message: for the log, never for the caller. */
 export const causeOf = (error: unknown): string => `${codeOf(error)} ${(error as Error).message}`
 
-/** For a store that cannot be opened at all. */
+/** The error for the operator if `error` means that the store cannot be opened at all; other errors as they are. */
 export const refuseDamaged = (path: string, error: unknown): unknown =>
   isDamage(error)
     ? new StoreDamaged(`${path} is damaged or not a Cubby store (${causeOf(error)}): restore a backup; ${page}`)
     : error
 
-/** For a command that finds damage in an open store. */
+/** The error for a command that finds damage in an open store. */
 export const damagedStore = (path: string, error: unknown): StoreDamaged =>
   new StoreDamaged(`${path} is damaged (${causeOf(error)}): ${whatToDo}`)
 
 /**
- * Whether damage was found in the store. The first is logged, once, however many requests meet it. The process is not
- * ready from then on, until it is restarted after a repair.
+ * Remembers whether damage was found in the store. Only the first is logged, however many requests meet it. The process is
+ * not ready from then on, until it is restarted after a repair.
  */
 export class Damage {
   readonly #path: string
@@ -91,7 +91,7 @@ export class Damage {
     this.noteFromElsewhere(cause)
   }
 
-  /** Another process on the store found it and has logged it. */
+  /** Notes damage that another process on the store has found and logged. */
   noteFromElsewhere(cause: string): void {
     if (this.#cause !== undefined) return
     this.#cause = cause
@@ -108,19 +108,22 @@ export class Damage {
   }
 }
 
-interface WalkOptions {
+interface WalkOptions<Row> {
   rowsPerStep: number
-  /** How findings name the rows: `records of the ids` 5 to 9 cannot be read, `records` after number 4 are not in order. */
+  /** Findings name the rows so: `records of the ids` 5 to 9 cannot be read, `records` after number 4 are not in order. */
   unread: string
   unordered: string
+  findingsOf: (row: Row) => string[]
+  /** Called with the rows of each step, before their findings. */
+  onStep?: (rows: Row[]) => void
 }
 
-/** All rows that can be read, in steps and in order of their numbers. A text is a finding: rows that cannot be read, which are skipped. */
+/** Reads all rows in steps, in order of their numbers, and yields what is wrong with them. Rows that cannot be read are skipped. */
 export async function* walkRows<Row extends object>(
   readAfter: (last: number, rowsMax: number) => Row[],
   numberOf: (row: Row) => number,
-  { rowsPerStep, unread, unordered }: WalkOptions,
-): AsyncIterable<Row[] | string> {
+  { rowsPerStep, unread, unordered, findingsOf, onStep }: WalkOptions<Row>,
+): AsyncIterable<string> {
   const read = (after: number, rowsMax: number) => orDamage(() => readAfter(after, rowsMax))
   let rowsMax = rowsPerStep
   for (let last = 0; ; ) {
@@ -143,7 +146,8 @@ export async function* walkRows<Row extends object>(
       yield `${unordered} after number ${last} are not in order: a page is damaged, and the rest of them is not checked`
       return
     }
-    yield rows
+    onStep?.(rows)
+    for (const row of rows) yield* findingsOf(row)
     last = numberOf(rows.at(-1)!)
     // A server that checks its own store serves requests in between.
     await Bun.sleep(0)

@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import { syncPath } from '../../../files/sync.ts'
-import { openDatabase } from '../open-database.ts'
+import { openDatabase } from '../connection.ts'
 import { refuseDamaged } from './damage.ts'
 
 // Names of the C library: glibc, musl, macOS.
@@ -92,7 +92,7 @@ export const noteDiskFailure = (dataDir: string, cause: string, log: Log): void 
   }
 }
 
-/** For every command but the owner's. */
+/** Refuses a marked store, for every command but the owner's. */
 export const refuseMarked = (dataDir: string): void => {
   if (!isMarked(dataDir)) return
   throw new StoreRefused(
@@ -113,8 +113,8 @@ export const closeUnlessMarked = (dataDir: string, close: () => void): void => {
 }
 
 /**
- * For the owner, before it opens the store: if the store is marked, waits until no other process has it open, copies
- * the whole WAL into the database file, and removes the mark. If the copy fails the mark stays and this throws.
+ * The owner calls it before it opens the store. If the store is marked, it waits until no other process has it open, copies the
+ * whole WAL into the database file, and removes the mark. If the copy fails the mark stays and this throws.
  */
 export const recoverMarked = async (dataDir: string, log: Log): Promise<void> => {
   if (!isMarked(dataDir)) return
@@ -139,7 +139,7 @@ export const recoverMarked = async (dataDir: string, log: Log): Promise<void> =>
 const copyWholeLog = (path: string): boolean => {
   const db = openDatabase(path)
   try {
-    // Set before the first access: SQLite then locks out other processes and rebuilds the WAL index, in its own memory.
+    // This comes before the first access: SQLite then locks out other processes and rebuilds the WAL index, in its own memory.
     db.run('PRAGMA locking_mode = EXCLUSIVE')
     db.run('PRAGMA busy_timeout = 0')
     db.run('PRAGMA synchronous = FULL')
@@ -159,12 +159,12 @@ const copyWholeLog = (path: string): boolean => {
       } and start again; do not delete cubby.db-wal`,
     )
   } finally {
-    // After a failure this checkpoints once more, from the first frame: safe whether it succeeds or not.
+    // After a failure this checkpoints once more, from the first frame, which is safe whether it succeeds or not.
     db.close()
   }
 }
 
-/** The processes that have the store open, as far as we may see them: `1234 (bun)`. */
+/** The processes that have the store open, as far as we may see them, such as `1234 (bun)`. */
 const processesWith = (path: string): string[] => {
   try {
     const files = new Set(['', '-wal', '-shm'].map((end) => realpathSync(path) + end))
@@ -173,7 +173,7 @@ const processesWith = (path: string): string[] => {
     )
     if (found.length > 0) return found.map((pid) => `${pid} (${nameOf(pid)})`)
   } catch {
-    // Not Linux.
+    // This system is not Linux.
   }
   return ['another process']
 }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { CubbyError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 
-const lookEveryMs = 1_000
+const checkEveryMs = 1_000
 
 interface Watched {
   path: string
@@ -28,11 +28,11 @@ export class FileWatch {
       const { dev, ino } = statSync(file, { bigint: true })
       return { path: file, device: dev, inode: ino }
     })
-    this.#timer = setInterval(() => this.look(), lookEveryMs)
+    this.#timer = setInterval(() => this.#check(), checkEveryMs)
     this.#timer.unref()
   }
 
-  /** Why nothing can be served now; undefined if the files are in place. */
+  /** The reason for which nothing can be served now; undefined if the files are in place. */
   get refusal(): CubbyError | undefined {
     if (this.#missing === undefined) return undefined
     return new CubbyError('unavailable', 'The files of the store are not in their place; nothing was applied.', {
@@ -46,7 +46,7 @@ export class FileWatch {
     if (this.#missing !== undefined) throw this.refusal
   }
 
-  look(): void {
+  #check(): void {
     const missing = this.#files.find((file) => !isInPlace(file))?.path
     if (missing === this.#missing) return
     const isFirst = this.#missing === undefined
@@ -54,7 +54,7 @@ export class FileWatch {
     if (missing === undefined) this.#log('info', 'the files of the store are back in their place')
     else if (isFirst) {
       const hint =
-        'do not stop the server before you have read docs/operating.md, "When the files are gone": it still has them open'
+        'do not stop the server before you have read docs/recovering.md, "When the files are gone": it still has them open'
       this.#log('error', 'files of the store were deleted, moved or replaced; nothing is served', {
         file: missing,
         hint,

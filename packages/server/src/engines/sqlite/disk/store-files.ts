@@ -1,10 +1,12 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import { syncPath } from '../../../files/sync.ts'
 
-/** One line for the operator about an error of the data directory; other errors as they are. */
+// The data directory and its files.
+
+/** Turns an error of the data directory into one line for the operator. Returns other errors as they are. */
 export const refuseDirectory = (error: unknown): unknown => {
   const { code = '', message } = error as { code?: string; message?: string }
   if (code === 'EEXIST' || code === 'ENOTDIR') {
@@ -37,10 +39,22 @@ export const makePrivateFile = (path: string): void => {
   }
 }
 
-/** New files are readable by their owner only, but the mode of an existing directory is left as it is. */
+/** New files are readable by their owner only, but nothing changes the mode of an existing directory. */
 export const warnOfOpenDirectory = (dataDir: string, log: Log): void => {
   const mode = statSync(dataDir).mode & 0o777
   if ((mode & 0o077) === 0) return
   const hint = 'every organization is in it: chmod 700'
   log('warn', 'other users can enter the data directory', { data: dataDir, mode: mode.toString(8), hint })
 }
+
+/** The bytes of a database file and its WAL. */
+export const storeBytesOf = (path: string): number =>
+  [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
+
+/** The bytes that are free on the disk of a directory. */
+export const freeBytesIn = (dir: string): number => {
+  const { bavail, bsize } = statfsSync(dir)
+  return bavail * bsize
+}
+
+export const inMegabytes = (bytes: number): string => `${Math.ceil(bytes / 1_000_000)} MB`

@@ -9,7 +9,7 @@ import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
 /** A step ends with the row that reaches this many bytes: whole rows are rewritten. */
 const stepBytesMax = 1024 * 1024
 
-/** Rows that cannot be read, by their ids. `to` is not among them. */
+/** A range of ids whose rows cannot be read. `to` is not among them. */
 interface DamagedRows {
   from: number
   to: number
@@ -21,17 +21,15 @@ interface Row extends StoredRecord {
 }
 
 /** The first row with an id from ?1 to below ?2. */
-const findRow = (db: Connection) =>
-  db.prepare<Row, [number, number]>(`
-    SELECT id, table_id AS tableId, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey,
-      updated_at AS updatedAtMs, ttl AS ttlSeconds, data
-    FROM records WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 1`)
+const firstRow = `SELECT id, table_id AS tableId, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey,
+    updated_at AS updatedAtMs, ttl AS ttlSeconds, data
+  FROM records WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 1`
 
 const readMeta = (db: Connection, name: string): number | undefined =>
-  db.prepare<{ value: number }, [string]>('SELECT value FROM meta WHERE name = ?1').get(name)?.value
+  db.one<{ value: number }>('SELECT value FROM meta WHERE name = ?1', name)?.value
 
 const setMeta = (db: Connection, name: string, value: number): void => {
-  db.prepare<unknown, [string, number]>('INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)').run(name, value)
+  db.change('INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)', name, value)
 }
 
 /** Whether the store may still have rows without a checksum. */
@@ -49,20 +47,18 @@ export const addChecksums = (
   const end = readMeta(db, 'unchecked_end') ?? 0
   if (next >= end) return 0
   if (skipped?.from === next) {
-    // The skipped rows never get one, so rows without a checksum stay accepted.
+    // The skipped rows never get a checksum, so rows without one stay accepted.
     setMeta(db, 'unchecked_left', 1)
     next = skipped.to
   }
   const stop = skipped === undefined || skipped.from < next ? end : skipped.from
-  const find = findRow(db)
-  const update = db.prepare<unknown, [number, string]>('UPDATE records SET data = ?2 WHERE id = ?1')
   let rows = 0
   for (let bytes = 0; rows < rowsMax && bytes < stepBytesMax && next < stop; rows++) {
-    const row = find.get(next, stop)
-    if (row === null) next = stop
+    const row = db.one<Row>(firstRow, next, stop)
+    if (row === undefined) next = stop
     else {
       if (takeChecksum(row.tableId, row) === 'unchecked') {
-        update.run(row.id, storedData(row.tableId, row))
+        db.change('UPDATE records SET data = ?2 WHERE id = ?1', row.id, storedData(row.tableId, row))
         bytes += row.data.length
       }
       next = row.id + 1
@@ -73,15 +69,14 @@ export const addChecksums = (
   return Math.max(1, rows)
 }
 
-/** The rows at which the next step would fail. Needs a connection that only reads. */
+/** Finds the rows at which the next step would fail. It needs a connection that only reads. */
 export const findDamagedRows = (db: Connection, rowsMax: number): DamagedRows | undefined => {
   const end = readMeta(db, 'unchecked_end') ?? 0
-  const find = findRow(db)
-  const read = (id: number) => orDamage(() => find.get(id, end))
+  const read = (id: number) => orDamage(() => db.one<Row>(firstRow, id, end))
   let from = readMeta(db, 'unchecked_next') ?? end
   for (let rows = 0; rows < rowsMax; rows++) {
     const row = read(from)
-    if (row === null) return undefined
+    if (row === undefined) return undefined
     if (row === damaged) {
       const last = firstReadable(from - 1, (id) => read(id + 1) !== damaged)
       return { from, to: last === undefined ? end : last + 1 }

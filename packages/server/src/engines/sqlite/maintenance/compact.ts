@@ -1,54 +1,59 @@
-import { existsSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../../../core/log.ts'
 import { OperatorError } from '../../../core/operator-error.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import type { CompactedStore, CompactRoom } from '../../../store/closed-store.ts'
+import type { StepNotes } from '../../../store/maintenance.ts'
 import { type CheckpointFault, Connection } from '../connection.ts'
 import { codeOf, damagedStore, isDamage } from '../disk/damage.ts'
 import { closeUnlessMarked, endProcess, noteDiskFailure, recoverMarked } from '../disk/disk-failure.ts'
+import { freeBytesIn, inMegabytes, storeBytesOf } from '../disk/store-files.ts'
 import { holdStore, type StoreLock } from '../disk/store-lock.ts'
 import { prepareStore } from '../migrations/prepare-store.ts'
 import { checkStore } from './check.ts'
-import { readSpace } from './vacuum-step.ts'
+import { readSpace } from './vacuumer.ts'
 
-// Writes the whole store anew, without free or half-empty pages. SQLite's VACUUM does it in one transaction: the new pages
-// are in the WAL when it commits, and a process that is killed at any moment leaves the old store or the new one. A copy that
-// takes the place of cubby.db would need less room. But a command that has the old file open would then write into a file
-// without a name.
+// Writes the whole store again, without free or half-empty pages. SQLite's VACUUM does it in one transaction: the new pages are
+// in the WAL when it commits, and a process that is killed at any moment leaves the old store or the new one. A copy that takes
+// the place of cubby.db would need less room. But a command that has the old file open would then write into a file without a
+// name.
 
 const cacheKib = 65_536
-/** How long to wait for commands that read the store, before the end of the file can be cut off. */
+/** Commands that read the store have this long to end, before the end of the file is cut off. */
 const readersMsMax = 5_000
-/** For the pages that say where others are, and for the frames of the WAL. */
+/** This much is added for the pages that say where others are, and for the frames of the WAL. */
 const roomFactor = 1.03
 
 interface CompactOptions {
   dataDir: string
   log: Log
   announce: (room: CompactRoom) => void
+  notes?: StepNotes | undefined
 }
 
-export const compactStore = async ({ dataDir, log, announce }: CompactOptions): Promise<CompactedStore> => {
+export const compactStore = async ({ dataDir, log, announce, notes = {} }: CompactOptions): Promise<CompactedStore> => {
   const path = join(dataDir, 'cubby.db')
   if (!existsSync(path)) throw new StoreRefused(`there is no store in ${dataDir}`)
   const lock = lockStore(dataDir)
   try {
     await recoverMarked(dataDir, log)
-    const bytesBefore = bytesOf(path)
+    const bytesBefore = storeBytesOf(path)
     await prepareStore(path, { isHolder: true, requiresOwnSchema: true, log })
     const db = new Connection(path, cacheKib)
     try {
-      announce(requireRoom(db, dataDir))
-      await requireSound(db, 'nothing was changed')
+      const room = requireRoom(db, dataDir)
+      announce(room)
+      await requireSound(db, 'nothing was changed', notes)
       const counted = countRows(db)
+      notes.step?.('writing the store anew', room.neededBytes)
       vacuum(db, dataDir, log)
       const isShort = await copyWal(db, dataDir, log)
       if (countRows(db) !== counted) throw new OperatorError(`${path} has other rows than before: restore a backup`)
-      await requireSound(db, 'it was sound before: check the disk, and restore a backup')
+      await requireSound(db, 'it was sound before: check the disk, and restore a backup', notes)
       return {
         bytesBefore,
-        bytesAfter: isShort ? bytesOf(path) : readSpace(db).pages * db.pragma('page_size'),
+        bytesAfter: isShort ? storeBytesOf(path) : readSpace(db).pages * db.pragma('page_size'),
         isShort,
       }
     } finally {
@@ -68,41 +73,35 @@ const lockStore = (dataDir: string): StoreLock => {
   }
 }
 
-/** The database file and its WAL. */
-const bytesOf = (path: string): number =>
-  [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
-
 /** All pages in use are written twice: into a temporary file, and from there into the WAL. */
 const requireRoom = (db: Connection, dataDir: string): CompactRoom => {
   const { pages, freePages } = readSpace(db)
   const neededBytes = Math.ceil(2 * roomFactor * (pages - freePages) * db.pragma('page_size'))
-  const { bavail, bsize } = statfsSync(dataDir)
-  const room = { neededBytes, freeBytes: bavail * bsize }
-  if (room.freeBytes >= neededBytes) return room
-  const [needed, free] = [neededBytes, room.freeBytes].map((bytes) => `${Math.ceil(bytes / 1_000_000)} MB`)
+  const freeBytes = freeBytesIn(dataDir)
+  if (freeBytes >= neededBytes) return { neededBytes, freeBytes }
+  const [needed, free] = [inMegabytes(neededBytes), inMegabytes(freeBytes)]
   throw new OperatorError(
     `compacting needs up to ${needed} beside the store, and ${free} are free on the disk of ${dataDir}; nothing was changed`,
   )
 }
 
-const requireSound = async (db: Connection, next: string): Promise<void> => {
-  for await (const finding of checkStore(db)) {
+const requireSound = async (db: Connection, next: string, notes: StepNotes): Promise<void> => {
+  for await (const finding of checkStore(db, notes)) {
     throw new OperatorError(`${db.path} is not sound: ${finding}; ${next}; see cubby verify`)
   }
 }
 
 const countedTables = ['organizations', 'api_keys', 'tables', 'records', 'blobs', 'tasks', 'runs']
 
-const countRows = (db: Connection): string =>
-  countedTables.map((table) => db.prepare<{ n: number }, []>(`SELECT count(*) AS n FROM ${table}`).get()!.n).join()
+const countRows = (db: Connection): string => countedTables.map((table) => db.count(table)).join()
 
 const vacuum = (db: Connection, dataDir: string, log: Log): void => {
-  // Other connections keep temporary data in memory. This one needs a whole store's worth, and on the disk that has the room:
+  // Other connections keep temporary data in memory. This one needs space for a whole store, and the disk of the store has it:
   // a system's directory for temporary files may be small, or in memory too. SQLite removes the file's name at once.
   db.run('PRAGMA temp_store = FILE')
   db.run(`PRAGMA temp_store_directory = '${dataDir.replaceAll("'", "''")}'`)
   try {
-    // For a store of a version without it. It takes effect with the VACUUM.
+    // A store of an older version may be without it. The setting takes effect with the VACUUM.
     if (db.pragma('auto_vacuum') === 0) db.run('PRAGMA auto_vacuum = INCREMENTAL')
     db.run('VACUUM')
   } catch (error) {
@@ -134,7 +133,7 @@ const refuseFault = (fault: CheckpointFault | undefined, db: Connection, dataDir
   )
 }
 
-/** As the server does it: the WAL is the only good copy. */
+/** Ends the process as the server does: the WAL is the only good copy. */
 const endAfterFailure = (dataDir: string, cause: string, log: Log): never => {
   noteDiskFailure(dataDir, cause, log)
   return endProcess(1)

@@ -1,30 +1,18 @@
 import { CubbyError } from '../../../core/errors.ts'
-import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
+import type { Maintenance } from '../../../store/maintenance.ts'
 import type { OpenStore } from '../open-store.ts'
 import { findDamagedRows } from './add-checksums.ts'
 import { checkStore } from './check.ts'
 
-export class SqliteMaintenance implements Maintenance {
-  readonly #store: OpenStore
+export const sqliteMaintenance = (store: OpenStore): Maintenance => ({
+  sweepExpired: (nowMs, rowsMax) => store.channel.submit({ kind: 'sweepExpired', nowMs, rowsMax }),
 
-  constructor(store: OpenStore) {
-    this.#store = store
-  }
+  purgeTables: (nowMs, rowsMax) => store.channel.submit({ kind: 'purgeTables', nowMs, rowsMax }),
 
-  sweepExpired(nowMs: number, rowsMax: number): Promise<number> {
-    return this.#store.channel.submit({ kind: 'sweepExpired', nowMs, rowsMax })
-  }
+  purgeOrganizations: (nowMs, rowsMax) => store.channel.submit({ kind: 'purgeOrganizations', nowMs, rowsMax }),
 
-  purgeTables(nowMs: number, rowsMax: number): Promise<number> {
-    return this.#store.channel.submit({ kind: 'purgeTables', nowMs, rowsMax })
-  }
-
-  purgeOrganizations(nowMs: number, rowsMax: number): Promise<number> {
-    return this.#store.channel.submit({ kind: 'purgeOrganizations', nowMs, rowsMax })
-  }
-
-  async addChecksums(rowsMax: number): Promise<number> {
-    const { channel, db, snapshot } = this.#store
+  async addChecksums(rowsMax) {
+    const { channel, db, snapshot } = store
     try {
       return await channel.submit({ kind: 'addChecksums', rowsMax })
     } catch (error) {
@@ -34,9 +22,7 @@ export class SqliteMaintenance implements Maintenance {
       if (skipped === undefined) throw error
       return channel.submit({ kind: 'addChecksums', rowsMax, skipped })
     }
-  }
+  },
 
-  check(notes: CheckNotes = {}): AsyncIterable<string> {
-    return checkStore(this.#store.db, notes)
-  }
-}
+  check: (notes) => checkStore(store.db, notes),
+})

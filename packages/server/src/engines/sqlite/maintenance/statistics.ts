@@ -1,21 +1,26 @@
-import type { TimeScan } from '../../../core/records/scan.ts'
-import type { SizePage, Statistics } from '../../../store/statistics.ts'
+import type { Statistics } from '../../../store/statistics.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
 
-/** Of the checksum behind each stored text: see core/records/checksum.ts. */
+/** The checksum behind each stored text has this length: see core/records/checksum.ts. */
 const checksumBytes = 6
 
-/** How many random ids an estimate looks up. */
+/** An estimate looks up this many random ids. */
 const samples = 4_000
 
-/** How many of the random ids were of each table, and how many ids were ever given. */
 interface Sample {
+  /** The number of random ids that belong to each table. */
   hits: Map<number, number>
+  /** The number of ids that were ever given. */
   ids: number
 }
 
-const sampledRecords = {
+interface SampledRows {
+  lastId: string
+  find: string
+}
+
+const sampledRecords: SampledRows = {
   lastId: "SELECT value - 1 AS value FROM meta WHERE name = 'next_record_id'",
   find: 'SELECT table_id AS tableId FROM records WHERE id = ?1',
 }
@@ -23,7 +28,6 @@ const sampledRuns: SampledRows = {
   lastId: "SELECT seq AS value FROM sqlite_sequence WHERE name = 'runs'",
   find: 'SELECT task_id AS tableId FROM runs WHERE seq = ?1',
 }
-type SampledRows = typeof sampledRecords
 
 /** `octet_length` reads no overflow pages. The data of a file begins with its size: see `fileData`. */
 const sizes = {
@@ -51,42 +55,36 @@ const sizeSql = (kind: Table['kind'], descending: boolean): string =>
 const endSql = (kind: Table['kind'], descending: boolean): string =>
   `SELECT updated_at AS range, ${kind === 'task' ? 'seq' : 'id'} AS id ${rowsOf(kind, descending)} LIMIT 1 OFFSET ?5`
 
-export class SqliteStatistics implements Statistics {
-  readonly #store: OpenStore
-  readonly #samples = new Map<SampledRows, Sample>()
-
-  constructor(store: OpenStore) {
-    this.#store = store
-  }
-
-  size({ id, kind }: Table, { low, high, lowId, highId, descending }: TimeScan, rowsMax: number): SizePage {
-    const bounds = [id, low, high, descending ? highId : lowId]
-    const page = this.#store.all<{ rows: number; bytes: number }>(sizeSql(kind, descending), ...bounds, rowsMax)[0]!
-    if (page.rows < rowsMax) return { ...page, next: undefined }
-    const end = this.#store.all<{ range: number; id: number }>(endSql(kind, descending), ...bounds, rowsMax - 1)
-    return { ...page, next: end[0] }
-  }
-
-  /**
-   * SQLite keeps no statistics that are worth it. Ids of records are drawn from one counter, and those of runs from another, so
-   * the share of random ids that belong to a table is its share of all ids.
-   */
-  estimateRows({ id, kind }: Table): number {
-    const rows = kind === 'task' ? sampledRuns : sampledRecords
-    const { hits, ids } = this.#samples.get(rows) ?? this.#draw(rows)
-    return Math.round(((hits.get(id) ?? 0) / samples) * ids)
-  }
-
-  #draw(rows: SampledRows): Sample {
-    const ids = this.#store.all<{ value: number }>(rows.lastId)[0]?.value ?? 0
+export const sqliteStatistics = (store: OpenStore): Statistics => {
+  const drawn = new Map<SampledRows, Sample>()
+  const draw = (rows: SampledRows): Sample => {
+    const ids = store.all<{ value: number }>(rows.lastId)[0]?.value ?? 0
     const hits = new Map<number, number>()
-    const find = this.#store.db.prepare<{ tableId: number }, [number]>(rows.find)
     for (let i = 0; i < samples && ids > 0; i++) {
-      const found = find.get(1 + Math.floor(Math.random() * ids))
-      if (found !== null) hits.set(found.tableId, (hits.get(found.tableId) ?? 0) + 1)
+      const found = store.db.one<{ tableId: number }>(rows.find, 1 + Math.floor(Math.random() * ids))
+      if (found !== undefined) hits.set(found.tableId, (hits.get(found.tableId) ?? 0) + 1)
     }
     const sample = { hits, ids }
-    this.#samples.set(rows, sample)
+    drawn.set(rows, sample)
     return sample
+  }
+  return {
+    size({ id, kind }, { low, high, lowId, highId, descending }, rowsMax) {
+      const bounds = [id, low, high, descending ? highId : lowId]
+      const page = store.all<{ rows: number; bytes: number }>(sizeSql(kind, descending), ...bounds, rowsMax)[0]!
+      if (page.rows < rowsMax) return { ...page, next: undefined }
+      const end = store.all<{ range: number; id: number }>(endSql(kind, descending), ...bounds, rowsMax - 1)
+      return { ...page, next: end[0] }
+    },
+
+    /**
+     * SQLite keeps no statistics that help here. Ids of records are drawn from one counter, and those of runs from another, so
+     * the share of random ids that belong to a table is its share of all ids.
+     */
+    estimateRows({ id, kind }) {
+      const rows = kind === 'task' ? sampledRuns : sampledRecords
+      const { hits, ids } = drawn.get(rows) ?? draw(rows)
+      return Math.round(((hits.get(id) ?? 0) / samples) * ids)
+    },
   }
 }

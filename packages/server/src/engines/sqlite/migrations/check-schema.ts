@@ -6,10 +6,10 @@ import { migrations } from './migrations.ts'
 import { schemaVersion } from './schema.ts'
 
 // A file that somebody else made may have anything in its schema. A trigger runs with the writes of the server, and a table
-// of ours can have been given other rules: such a file is no store, whatever its rows say.
+// of ours may have other rules. Such a file is no store, whatever rows it has.
 
 interface SchemaFindings {
-  /** Anything that runs by itself or stands in for a table, and what is ours but is not as Cubby makes it. */
+  /** Objects that run by themselves or replace a table, and objects of Cubby that differ from those that Cubby makes. */
   refused: string[]
   /** Plain tables and indexes of somebody else. */
   foreign: string[]
@@ -22,7 +22,7 @@ interface SchemaRow {
   sql: string | null
 }
 
-/** As text, whatever somebody else has made of the columns: SQLite reads them so, too. */
+/** Reads all columns as text, whatever somebody else has stored in them. SQLite reads them as text too. */
 const readSchema = (db: Connection): SchemaRow[] =>
   db
     .prepare<SchemaRow, []>(
@@ -32,8 +32,8 @@ const readSchema = (db: Connection): SchemaRow[] =>
     .all()
 
 /**
- * The text without the white space that a migration and a new store may write differently, and without the quotes that SQLite adds
- * to the name of a table that was renamed. Only SQLite's own white space: to SQLite any other is part of a name.
+ * Removes the white space that a migration and a new store may write differently, and the quotes that SQLite adds to the name of
+ * a table that was renamed. Other white space than SQLite's own stays: to SQLite it is part of a name.
  */
 const tokensOf = (sql: string | null): string | undefined =>
   sql
@@ -48,7 +48,7 @@ const keyOf = ({ type, name }: SchemaRow): string => `${type} ${name}`
 
 const expected = new Map<number, SchemaRow[]>()
 
-/** The schema that the migrations make of an empty store. */
+/** Returns the schema that the migrations make of an empty store. */
 const expectedSchema = (version: number): SchemaRow[] => {
   const known = expected.get(version)
   if (known !== undefined) return known
@@ -64,15 +64,15 @@ const expectedSchema = (version: number): SchemaRow[] => {
   }
 }
 
-/** The statement that makes an index of ours. That in the file may have been changed, or be damaged. */
+/** Returns the statement that makes an index of ours. The one in the file may be changed or damaged. */
 export const ownSqlOf = (index: string): string =>
   expectedSchema(schemaVersion).find(({ name }) => name === index)!.sql!
 
-/** SQLite's own: the counters of AUTOINCREMENT, statistics of ANALYZE, and indexes of UNIQUE columns, which have no text. */
+/** SQLite itself makes the counters of AUTOINCREMENT, statistics of ANALYZE, and indexes of UNIQUE columns, which have no text. */
 const isOfSqlite = ({ type, name, sql }: SchemaRow): boolean =>
   name.startsWith('sqlite_') && (isPlainTable({ type, sql }) || (type === 'index' && sql === null))
 
-/** A virtual table is a table too, by its type. */
+/** The type alone does not tell: a virtual table has the type `table` too. */
 const isPlainTable = ({ type, sql }: Pick<SchemaRow, 'type' | 'sql'>): boolean =>
   type === 'table' && sql?.startsWith('CREATE TABLE ') === true
 
@@ -108,7 +108,7 @@ export const requireOwnSchema = (db: Connection, what: string): void => {
   if (refused.length > 0) throw new StoreDamaged(`${what} is not sound: ${refused.join('; ')}`)
 }
 
-/** For a server, which goes on: a store that it has served so far must not stop with an upgrade. */
+/** A server only logs the findings: a store that it has served so far must not stop with an upgrade. */
 export const warnOfForeignSchema = (db: Connection, log: Log): void => {
   const { refused, foreign } = checkSchema(db)
   const file = db.path

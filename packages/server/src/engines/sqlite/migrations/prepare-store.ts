@@ -2,33 +2,32 @@ import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import { newStoreId } from '../../../core/files/place-mark.ts'
 import type { Log } from '../../../core/log.ts'
-import { StoreRefused } from '../../../core/store-refused.ts'
+import { refuseUnreleased, StoreRefused } from '../../../core/store-refused.ts'
 import { secretBytes } from '../../../core/store-secrets.ts'
-import { Connection } from '../connection.ts'
+import { Connection, openDatabase } from '../connection.ts'
 import { refuseDamaged } from '../disk/damage.ts'
 import { closeUnlessMarked } from '../disk/disk-failure.ts'
 import { faultPoint } from '../disk/fault-point.ts'
 import { makePrivateFile } from '../disk/store-files.ts'
 import { holdStore, type StoreLock } from '../disk/store-lock.ts'
-import { openDatabase } from '../open-database.ts'
-import { readSecrets } from '../registry/secret-rows.ts'
+import { readSecrets } from '../registry/rows.ts'
 import { requireOwnSchema, warnOfForeignSchema } from './check-schema.ts'
 import { migrations } from './migrations.ts'
 import { applicationId, makeSchema, schemaVersion } from './schema.ts'
 
 interface PrepareOptions {
-  /** Whether this process holds `serve.lock`: only its holder migrates. */
+  /** True if this process holds `serve.lock`: only its holder migrates. */
   isHolder: boolean
   /** Refuse a store whose schema is not that of its version, before it is migrated. */
   requiresOwnSchema?: boolean
   log?: Log
-  /** For tests: see fault-point.ts. */
+  /** Tests plan faults with it: see fault-point.ts. */
   faults?: string
 }
 
 const archiveIdBytes = 16
 
-/** How long a command waits for a server that is just starting, and may be migrating the store. */
+/** A command waits this long for a server that is just starting, and may be migrating the store. */
 const startMsMax = 2_000
 
 /**
@@ -76,7 +75,7 @@ const prepareAsGuest = async (path: string, version: number, prepare: () => void
   )
 }
 
-/** Refuses a file that is not a Cubby store, or a newer one, before anything in it is changed. */
+/** Refuses a file that is not a Cubby store, and a store of a newer or unreleased version, before anything in it is changed. */
 const readVersion = (path: string): number => {
   const db = openDatabase(path)
   const pragma = (name: string): number =>
@@ -93,6 +92,7 @@ const readVersion = (path: string): number => {
         `the store in ${path} has version ${version}; this Cubby knows versions up to ${schemaVersion}: start a newer one`,
       )
     }
+    refuseUnreleased(version, `the store in ${path}`)
     return version
   } finally {
     closeUnlessMarked(dirname(path), () => db.close())
@@ -130,8 +130,9 @@ export const migrate = (db: Connection, faults?: string): void => {
       db.run(`PRAGMA application_id = ${applicationId}`)
       db.run(`PRAGMA user_version = ${schemaVersion}`)
     } else if (version < schemaVersion) {
-      migrations.find(({ to }) => to === version + 1)!.run(db)
-      db.run(`PRAGMA user_version = ${version + 1}`)
+      const { to, run } = migrations.find(({ from }) => from === version)!
+      run(db)
+      db.run(`PRAGMA user_version = ${to}`)
     }
     if (faults !== undefined) faultPoint(faults, 'migrate')
     db.run('COMMIT')

@@ -1,7 +1,7 @@
 import { slots } from '../../../core/tables/indices.ts'
 
 /** Every change to the schema below raises it and adds a migration. A store of a higher version is refused. */
-export const schemaVersion = 6
+export const schemaVersion = 7
 
 /** 'Cuby': distinguishes a Cubby store from any other SQLite file. */
 export const applicationId = 0x43756279
@@ -11,19 +11,19 @@ export const applicationId = 0x43756279
 // which may be large, is the last column, so that no other column is on its overflow pages. The row's checksum is at the
 // end of `data` (core/records/checksum.ts).
 //
-// The bytes of small files have a table of their own, so that what reads the states of blobs does not read them.
+// The bytes of small files have a table of their own, so that statements on the states of blobs do not read them.
 //
-// A row of `leases` is an entry of an index: the lease of a running run, by its organization. The checksum of a run is at the end of
-// `payload` (runs/run-rows.ts).
+// The table `leases` is an index of the leases of running runs by organization. The checksum of a run is at the end of `payload`
+// (runs/run-rows.ts).
 
-/** What a new store begins with, each in hex. */
+/** The initial values of a new store, each in hex. */
 interface InitialStore {
   secret: string
   archiveId: string
   storeId: string
 }
 
-/** The schema of a new store. Migrations give an older store the same. */
+/** Makes the schema of a new store. Migrations give an older store the same. */
 export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string => `
   CREATE TABLE meta (
     name TEXT PRIMARY KEY,

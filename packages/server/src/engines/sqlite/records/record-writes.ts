@@ -10,7 +10,11 @@ import { removeDamaged } from './remove-damaged.ts'
 import { damagedRecord } from './row-check.ts'
 
 /** The index columns of a record's row, in the order of its IndexEntries. */
-export const indexColumns = slots.flatMap((slot) => [`${slot}_hash`, `${slot}_range`])
+const indexColumns = slots.flatMap((slot) => [`${slot}_hash`, `${slot}_range`])
+
+export const insertRecord = `INSERT INTO records (id, table_id, hash_key, range_key, updated_at, ttl, data, ${indexColumns.join(', ')})
+  VALUES (?1, ?2, CAST(?3 AS BLOB), CAST(?4 AS BLOB), ?5, ?6, ?7,
+    ${indexColumns.map((_, i) => `CAST(?${i + 8} AS BLOB)`).join(', ')})`
 
 /** All index columns of a row `r` as one JSON array of text: the record's IndexEntries. */
 export const entriesSql = `json_array(${indexColumns.map((column) => `CAST(r.${column} AS TEXT)`).join(', ')})`
@@ -28,7 +32,7 @@ interface Found {
   isDamaged: boolean
 }
 
-/** Longer data is not read only to be replaced: see `#look`. */
+/** Longer data is not read only to be replaced: see `#lookUp`. */
 const comparedBytesMax = 4_096
 
 /**
@@ -68,11 +72,7 @@ export class RecordWrites {
     // Each of these writes one row by its id, and none has a RETURNING: SQLite would keep a copy of every page that such
     // a statement changes, to be able to undo it alone. One upsert with RETURNING took a third longer than looking and
     // writing, and for a new record two thirds.
-    this.#insert = db.prepare<unknown, Value[]>(
-      `INSERT INTO records (id, table_id, hash_key, range_key, updated_at, ttl, data, ${indexColumns.join(', ')})
-       VALUES (?1, ?2, CAST(?3 AS BLOB), CAST(?4 AS BLOB), ?5, ?6, ?7,
-         ${indexColumns.map((_, i) => `CAST(?${i + 8} AS BLOB)`).join(', ')})`,
-    )
+    this.#insert = db.prepare<unknown, Value[]>(insertRecord)
     this.#update = db.prepare<unknown, Value[]>(
       `UPDATE records SET updated_at = ?5, ttl = ?6, data = ?7,
          ${indexColumns.map((column, i) => `${column} = CAST(?${i + 8} AS BLOB)`).join(', ')}
@@ -87,7 +87,7 @@ export class RecordWrites {
    * operations name the same record.
    */
   write(tableId: number, operations: RecordOperation[], nowMs: number): WriteResult {
-    const found = operations.map((operation) => this.#look(tableId, operation))
+    const found = operations.map((operation) => this.#lookUp(tableId, operation))
     for (let i = 0; i < operations.length; i++) {
       const { condition } = operations[i]!
       if (condition === undefined) continue
@@ -102,7 +102,7 @@ export class RecordWrites {
     return { applied: true, results }
   }
 
-  #look(tableId: number, { hashKey, rangeKey, condition }: RecordOperation): Found | null {
+  #lookUp(tableId: number, { hashKey, rangeKey, condition }: RecordOperation): Found | null {
     const row = this.#find.get(tableId, hashKey, rangeKey)
     if (row === null) return null
     const { id, updated_at, ttl, data } = row
@@ -160,12 +160,8 @@ export class RecordWrites {
 
   #takeId(): number {
     if (this.#nextId === this.#reservedTo) {
-      const row = this.#db
-        .prepare<{ value: number }, [number]>(
-          `UPDATE meta SET value = value + ?1 WHERE name = 'next_record_id' RETURNING value`,
-        )
-        .get(idBlock)
-      this.#reservedTo = row!.value
+      const sql = `UPDATE meta SET value = value + ?1 WHERE name = 'next_record_id' RETURNING value`
+      this.#reservedTo = this.#db.one<{ value: number }>(sql, idBlock)!.value
       this.#nextId = this.#reservedTo - idBlock
     }
     return this.#nextId++

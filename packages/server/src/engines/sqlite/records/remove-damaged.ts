@@ -41,8 +41,7 @@ export const removeDamaged = (db: Connection, tableId: number, id: number): numb
   return version
 }
 
-const readRow = (db: Connection, id: number): Row =>
-  db.prepare<Row, [number]>(`SELECT ${columns} FROM records WHERE id = ?1`).get(id)!
+const readRow = (db: Connection, id: number): Row => db.one<Row>(`SELECT ${columns} FROM records WHERE id = ?1`, id)!
 
 /**
  * SQLite looks for the index entries of a row by the values in the row, and does not remove a row whose entries it does
@@ -54,7 +53,7 @@ const removeRow = (db: Connection, id: number, row = readRow(db, id)): void => {
   const wrong = indexes.filter((index) => !isIndexed(db, index, id, row)).map(({ name }) => name)
   const remake = wrong.map(ownSqlOf)
   for (const name of wrong) db.run(`DROP INDEX ${name}`)
-  db.prepare<unknown, [number]>('DELETE FROM records WHERE id = ?1').run(id)
+  db.change('DELETE FROM records WHERE id = ?1', id)
   for (const sql of remake) db.run(sql)
 }
 
@@ -65,16 +64,14 @@ const removeRow = (db: Connection, id: number, row = readRow(db, id)): void => {
 export const removeRows = (db: Connection, ids: number[], mayRemove = (_id: number): boolean => true): number => {
   const list = JSON.stringify(ids)
   // The index of keys is unique: SQLite removes the entry for the key in the row, even if it belongs to another row.
-  const changed = db.prepare<unknown, [string]>(`
-    SELECT 1 FROM records AS r WHERE id IN (SELECT value FROM json_each(?1)) AND NOT EXISTS (
+  const changed = `SELECT 1 FROM records AS r WHERE id IN (SELECT value FROM json_each(?1)) AND NOT EXISTS (
       SELECT 1 FROM records AS x INDEXED BY records_by_key
       WHERE x.table_id = r.table_id AND x.hash_key = r.hash_key AND x.range_key = r.range_key AND x.id = r.id
-    ) LIMIT 1`)
-  if (changed.get(list) === null) {
+    ) LIMIT 1`
+  if (db.one(changed, list) === undefined) {
     db.run('SAVEPOINT removal')
     try {
-      const remove = db.prepare<unknown, [string]>('DELETE FROM records WHERE id IN (SELECT value FROM json_each(?1))')
-      const { changes } = remove.run(list)
+      const changes = db.change('DELETE FROM records WHERE id IN (SELECT value FROM json_each(?1))', list)
       db.run('RELEASE removal')
       return changes
     } catch (error) {
@@ -90,29 +87,27 @@ export const removeRows = (db: Connection, ids: number[], mayRemove = (_id: numb
 
 /** Whether a row that an index lists for the table belongs to it, by its own table id or by its checksum. */
 export const belongsTo = (db: Connection, tableId: number, id: number): boolean => {
-  const row = db
-    .prepare<StoredRecord & { tableId: number }, [number]>(
-      `SELECT table_id AS tableId, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey,
-         updated_at AS updatedAtMs, ttl AS ttlSeconds, data
-       FROM records WHERE id = ?1`,
-    )
-    .get(id)
-  return row !== null && (row.tableId === tableId || takeChecksum(tableId, row) === 'intact')
+  const row = db.one<StoredRecord & { tableId: number }>(
+    `SELECT table_id AS tableId, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey,
+       updated_at AS updatedAtMs, ttl AS ttlSeconds, data
+     FROM records WHERE id = ?1`,
+    id,
+  )
+  return row !== undefined && (row.tableId === tableId || takeChecksum(tableId, row) === 'intact')
 }
 
 // These read only the indexes: the row cannot be trusted.
 
 const findVersion = (db: Connection, tableId: number, id: number): number | undefined =>
-  db
-    .prepare<{ updated_at: number }, [number, number]>(
-      'SELECT updated_at FROM records INDEXED BY records_by_time WHERE table_id = ?1 AND id = ?2',
-    )
-    .get(tableId, id)?.updated_at
+  db.one<{ updated_at: number }>(
+    'SELECT updated_at FROM records INDEXED BY records_by_time WHERE table_id = ?1 AND id = ?2',
+    ...[tableId, id],
+  )?.updated_at
 
 /** Whether the index has the entry that the row's values call for; if they call for none, whether it has none. */
 const isIndexed = (db: Connection, { name, columns, sparseBy }: Index, id: number, row: Row): boolean => {
   const find = (where: string, ...values: Value[]): boolean =>
-    db.prepare(`SELECT 1 FROM records INDEXED BY ${name} WHERE ${where} AND id = ?1`).get(id, ...values) !== null
+    db.one(`SELECT 1 FROM records INDEXED BY ${name} WHERE ${where} AND id = ?1`, id, ...values) !== undefined
   if (sparseBy !== undefined && row[sparseBy] === null) return !find(`${sparseBy} IS NOT NULL`)
   const equal = columns.map((column, i) => `${column} = ?${i + 2}`)
   return find(equal.join(' AND '), ...columns.map((column) => row[column]!))

@@ -4,7 +4,7 @@ import { takeChecksum } from '../../../core/records/checksum.ts'
 import { noRangeKey, type RecordKey } from '../../../core/records/record-key.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
 
-/** Log lines about damaged records, one for each. */
+/** At most this many damaged records are logged, one line for each. */
 const linesMax = 100
 
 const showKey = ({ hashKey, rangeKey }: RecordKey): string =>
@@ -12,7 +12,7 @@ const showKey = ({ hashKey, rangeKey }: RecordKey): string =>
     ? `the record with hashKey ${JSON.stringify(hashKey)}`
     : `the record with hashKey ${JSON.stringify(hashKey)} and rangeKey ${JSON.stringify(rangeKey)}`
 
-/** For the caller. Other records are served, so the store itself stays ready. */
+/** The error for the caller. Other records are served, so the store itself stays ready. */
 export const damagedRecord = (key: RecordKey): CubbyError =>
   new CubbyError('store_damaged', `The store is damaged: ${showKey(key)} is not as it was written.`, {
     hint: 'Put or delete that record, which repairs it, or have the operator restore a backup.',
@@ -38,7 +38,7 @@ export class RowCheck {
     throw damagedRecord(record)
   }
 
-  /** Once for each record, and a bounded number in all: repeated requests must not fill the log. */
+  /** Logs each record once, and a bounded number in all: repeated requests must not fill the log. */
   #note(tableId: number, { hashKey, rangeKey }: RecordKey): void {
     const name = JSON.stringify([tableId, hashKey, rangeKey])
     if (this.#logged.size > linesMax || this.#logged.has(name)) return
@@ -51,7 +51,7 @@ export class RowCheck {
       tableId,
       hashKey,
       rangeKey,
-      next: 'put or delete it, or restore a backup; docs/operating.md, "When the store is damaged"',
+      next: 'put or delete it, or restore a backup; docs/recovering.md, "When the store is damaged"',
     })
   }
 }

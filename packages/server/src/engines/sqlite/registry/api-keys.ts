@@ -1,65 +1,36 @@
-import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
-import type { ApiKey, ApiKeys, Caller, KeyUse } from '../../../store/api-keys.ts'
+import type { ApiKeys } from '../../../store/api-keys.ts'
 import type { OpenStore } from '../open-store.ts'
 import { leaseMarginMs, registryLeaseMs } from './registry-cache.ts'
 import { type KeyRow, keyColumns, toApiKey } from './rows.ts'
 
-export class SqliteApiKeys implements ApiKeys {
-  readonly #store: OpenStore
+export const sqliteApiKeys = (store: OpenStore): ApiKeys => ({
+  find(text) {
+    store.watch?.hold()
+    return store.orExplain(() => store.registry.findApiKey(text))
+  },
 
-  constructor(store: OpenStore) {
-    this.#store = store
-  }
+  findById(id) {
+    store.watch?.hold()
+    return store.orExplain(() => store.registry.findApiKeyById(id))
+  },
 
-  find(text: string): ApiKey | undefined {
-    return this.#look(() => this.#store.registry.findApiKey(text))
-  }
+  create: (caller, key, nowMs) =>
+    store.channel.submit({ kind: 'createApiKey', fence: store.fence(caller), nowMs, key }),
 
-  findById(id: string): ApiKey | undefined {
-    return this.#look(() => this.#store.registry.findApiKeyById(id))
-  }
+  list(orgId, beforeSeq, limit) {
+    const stamp = store.epoch()
+    const sql = `SELECT ${keyColumns} FROM api_keys WHERE org_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3`
+    const rows = store.all<KeyRow>(sql, orgId, beforeSeq ?? Number.MAX_SAFE_INTEGER, limit)
+    return rows.map((row) => toApiKey(row, stamp))
+  },
 
-  #look(find: () => ApiKey | undefined): ApiKey | undefined {
-    this.#store.watch?.hold()
-    try {
-      return find()
-    } catch (error) {
-      throw this.#store.damage.explain(error)
-    }
-  }
-
-  create(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
-    return this.#store.channel.submit({
-      kind: 'createApiKey',
-      fence: this.#store.fence(caller),
-      nowMs,
-      key,
-    })
-  }
-
-  list(orgId: number, beforeSeq: number | undefined, limit: number): ApiKey[] {
-    const stamp = this.#store.epoch()
-    return this.#store
-      .all<KeyRow>(
-        `SELECT ${keyColumns} FROM api_keys WHERE org_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3`,
-        ...[orgId, beforeSeq ?? Number.MAX_SAFE_INTEGER, limit],
-      )
-      .map((row) => toApiKey(row, stamp))
-  }
-
-  async revoke(caller: Caller, id: string, nowMs: number): Promise<ApiKey | undefined> {
-    const revoked = await this.#store.channel.submit({
-      kind: 'revokeApiKey',
-      fence: this.#store.fence(caller),
-      nowMs,
-      id,
-    })
+  async revoke(caller, id, nowMs) {
+    const fence = store.fence(caller)
+    const revoked = await store.channel.submit({ kind: 'revokeApiKey', fence, nowMs, id })
     // A server on the same store uses what it has cached until its lease ends.
-    if (this.#store.role === 'guest') await Bun.sleep(registryLeaseMs + leaseMarginMs)
+    if (store.role === 'guest') await Bun.sleep(registryLeaseMs + leaseMarginMs)
     return revoked
-  }
+  },
 
-  noteUse(uses: KeyUse[]): Promise<void> {
-    return this.#store.channel.submit({ kind: 'recordKeyUse', uses })
-  }
-}
+  noteUse: (uses) => store.channel.submit({ kind: 'recordKeyUse', uses }),
+})

@@ -1,4 +1,3 @@
-import type { Statement } from 'bun:sqlite'
 import { hashApiKey } from '../../../core/api-keys/api-key.ts'
 import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../../core/limits.ts'
 import { StoreSecrets } from '../../../core/store-secrets.ts'
@@ -6,29 +5,41 @@ import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Table, TableKind } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { isOfActive, type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable } from './rows.ts'
-import { readSecrets } from './secret-rows.ts'
+import {
+  isOfActive,
+  type KeyRow,
+  keyColumns,
+  readSecrets,
+  type TableRow,
+  tableColumns,
+  toApiKey,
+  toTable,
+} from './rows.ts'
 
-/** How long the cached epoch is used before it is read again. A guest's revocation waits for this time. */
+/** The cached epoch is used this long before it is read again. A guest's revocation waits for this time. */
 export const registryLeaseMs = 100
 
 /** A revocation waits this much longer than the lease, in case a timer of another process is late. */
 export const leaseMarginMs = 50
 
+const epochSql = `SELECT value FROM meta WHERE name = 'registry_epoch'`
+const ofActive = isOfActive('org_id')
+const keyByHash = `SELECT ${keyColumns} FROM api_keys WHERE hash = ?1 AND ${ofActive}`
+const keyById = `SELECT ${keyColumns} FROM api_keys WHERE id = ?1 AND ${ofActive}`
+const tableByName = `SELECT ${tableColumns} FROM tables
+  WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name = ?4 AND deleted_at IS NULL AND ${ofActive}`
+const bucketById = `SELECT ${tableColumns} FROM tables WHERE public_id = ?1 AND deleted_at IS NULL AND ${ofActive}`
+
 /**
- * A cache of API keys, tables and secrets that is never stale in effect. Only a revocation, a deletion, also of an organization,
- * or a rotation of secrets moves the registry's epoch. The epoch is read again after one of our own and when the lease ends; if
- * it has moved, the cache is cleared. A missing key or table is not cached, so a new one is found at once.
+ * A cache of API keys, tables and secrets that is never stale in effect. Only three changes move the registry's epoch: a
+ * revocation, a deletion (also of an organization) and a rotation of secrets. The epoch is read again after such a change of our
+ * own, and when the lease ends. If it has moved, the cache is cleared. A missing key or table is not cached, so a new one is
+ * found at once.
  */
 export class RegistryCache {
   readonly #db: Connection
   readonly #snapshot: Snapshot
   readonly #leaseMs: number
-  readonly #epochRow
-  readonly #keyByHash
-  readonly #keyById
-  readonly #tableByName
-  readonly #bucketById
   readonly #keys = new Map<string, ApiKey>()
   readonly #keysById = new Map<string, ApiKey>()
   readonly #tables = new Map<string, Table>()
@@ -41,17 +52,6 @@ export class RegistryCache {
     this.#db = db
     this.#snapshot = snapshot
     this.#leaseMs = leaseMs
-    this.#epochRow = db.prepare<{ value: number }, []>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)
-    const ofActive = isOfActive('org_id')
-    this.#keyByHash = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE hash = ?1 AND ${ofActive}`)
-    this.#keyById = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE id = ?1 AND ${ofActive}`)
-    this.#tableByName = db.prepare<TableRow, [number, string, TableKind, string]>(
-      `SELECT ${tableColumns} FROM tables
-       WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name = ?4 AND deleted_at IS NULL AND ${ofActive}`,
-    )
-    this.#bucketById = db.prepare<TableRow, [string]>(
-      `SELECT ${tableColumns} FROM tables WHERE public_id = ?1 AND deleted_at IS NULL AND ${ofActive}`,
-    )
   }
 
   /** The current epoch. Everything in the cache is correct as of it. */
@@ -59,7 +59,7 @@ export class RegistryCache {
     const nowMs = performance.now()
     if (nowMs - this.#readAtMs >= this.#leaseMs) {
       this.#snapshot.renew()
-      const epoch = this.#epochRow.get()!.value
+      const epoch = this.#db.one<{ value: number }>(epochSql)!.value
       // The lease starts before the read, so that it ends in time for a commit after it. A failed read starts none.
       this.#readAtMs = nowMs
       if (epoch !== this.#epoch) {
@@ -73,7 +73,7 @@ export class RegistryCache {
     return this.#epoch
   }
 
-  /** After a revocation or deletion by our own writer: the epoch is read again before the cache is used. */
+  /** Call it after a revocation or deletion by our own writer: the epoch is read again before the cache is used. */
   forgetEpoch(): void {
     this.#readAtMs = Number.NEGATIVE_INFINITY
   }
@@ -89,56 +89,47 @@ export class RegistryCache {
 
   findApiKey(text: string): ApiKey | undefined {
     const epoch = this.epoch()
-    const known = this.#keys.get(text)
-    if (known !== undefined) return known
-    this.#snapshot.renew()
-    const row = this.#keyByHash.get(hashApiKey(text))
-    if (row === null) return undefined
-    const key = toApiKey(row, epoch)
-    remember(this.#keys, text, key, apiKeyCacheEntriesMax)
-    return key
+    return this.#keys.get(text) ?? this.#readKey(this.#keys, text, epoch, keyByHash, hashApiKey(text))
   }
 
   findApiKeyById(id: string): ApiKey | undefined {
     const epoch = this.epoch()
-    const known = this.#keysById.get(id)
-    if (known !== undefined) return known
-    this.#snapshot.renew()
-    const row = this.#keyById.get(id)
-    if (row === null) return undefined
-    const key = toApiKey(row, epoch)
-    remember(this.#keysById, id, key, apiKeyCacheEntriesMax)
-    return key
+    return this.#keysById.get(id) ?? this.#readKey(this.#keysById, id, epoch, keyById, id)
   }
 
   findTable(kind: TableKind, orgId: number, db: string, name: string): Table | undefined {
     const epoch = this.epoch()
-    const place = `${kind}/${orgId}/${db}/${name}`
-    return this.#tables.get(place) ?? this.#readTable(place, epoch, this.#tableByName, orgId, db, kind, name)
+    const cacheKey = `${kind}/${orgId}/${db}/${name}`
+    return this.#tables.get(cacheKey) ?? this.#readTable(cacheKey, epoch, tableByName, orgId, db, kind, name)
   }
 
   findBucketById(publicId: string): Table | undefined {
     const epoch = this.epoch()
-    return this.#tables.get(publicId) ?? this.#readTable(publicId, epoch, this.#bucketById, publicId)
+    return this.#tables.get(publicId) ?? this.#readTable(publicId, epoch, bucketById, publicId)
   }
 
-  #readTable<Values extends (string | number)[]>(
-    place: string,
+  #readKey(
+    cache: Map<string, ApiKey>,
+    cacheKey: string,
     epoch: number,
-    statement: Statement<TableRow, Values>,
-    ...values: Values
-  ): Table | undefined {
+    sql: string,
+    value: string,
+  ): ApiKey | undefined {
     this.#snapshot.renew()
-    const row = statement.get(...values)
-    if (row === null) return undefined
-    const table = toTable(row, epoch)
-    remember(this.#tables, place, table, tableCacheEntriesMax)
-    return table
+    const row = this.#db.one<KeyRow>(sql, value)
+    return row && remember(cache, cacheKey, toApiKey(row, epoch), apiKeyCacheEntriesMax)
+  }
+
+  #readTable(cacheKey: string, epoch: number, sql: string, ...values: (string | number)[]): Table | undefined {
+    this.#snapshot.renew()
+    const row = this.#db.one<TableRow>(sql, ...values)
+    return row && remember(this.#tables, cacheKey, toTable(row, epoch), tableCacheEntriesMax)
   }
 }
 
-const remember = <Value>(cache: Map<string, Value>, name: string, value: Value, most: number): void => {
-  // Bounded: the oldest entry is removed, and is read from the store when it is needed again.
-  if (cache.size >= most) cache.delete(cache.keys().next().value!)
-  cache.set(name, value)
+/** Adds a value to a cache of bounded size. The oldest entry goes, and is read from the store when it is needed again. */
+const remember = <Value>(cache: Map<string, Value>, cacheKey: string, value: Value, entriesMax: number): Value => {
+  if (cache.size >= entriesMax) cache.delete(cache.keys().next().value!)
+  cache.set(cacheKey, value)
+  return value
 }

@@ -1,8 +1,10 @@
 import type { KeyKind, LinkState } from '../../../core/api-keys/api-key.ts'
+import type { StoreSecret } from '../../../core/store-secrets.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Table, TableKind } from '../../../store/tables.ts'
+import type { Connection } from '../connection.ts'
 
 // Rows of the registry as SQLite returns them, and their conversion.
 
@@ -83,6 +85,14 @@ export const toOrganization = (row: OrganizationRow): Organization => ({
   deletedAtMs: row.deleted_at,
 })
 
-/** Of a row of keys or tables: nothing of a deleted organization is found. `orgId` is the column with its organization. */
+/** A condition on rows of keys or tables: the organization in the column `orgId` is not deleted. */
 export const isOfActive = (orgId: string): string =>
   `EXISTS (SELECT 1 FROM organizations o WHERE o.id = ${orgId} AND o.deleted_at IS NULL)`
+
+/** Newest first: each rotation adds the last row. */
+export const readSecrets = (db: Connection): StoreSecret[] =>
+  db
+    .all<{ secret: Uint8Array; accepts_plain: number; begins_at: number }>(
+      'SELECT secret, accepts_plain, begins_at FROM secrets ORDER BY rowid DESC',
+    )
+    .map((row) => ({ secret: row.secret, acceptsPlain: row.accepts_plain === 1, beginsAtMs: row.begins_at }))

@@ -1,141 +1,91 @@
 import { recoveryMs } from '../../../core/limits.ts'
-import type { Indices } from '../../../core/tables/indices.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { Buckets, RestoreResult, Table, TableKind, TableListing, Tables } from '../../../store/tables.ts'
+import type { Buckets, Table, TableKind, Tables } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
 import { type TableRow, tableColumns, toTable } from './rows.ts'
 
 /** The reads that tables, buckets and tasks have in common. */
-export class TableReads {
-  protected readonly store: OpenStore
-  readonly #kind: TableKind
-
-  constructor(store: OpenStore, kind: TableKind) {
-    this.store = store
-    this.#kind = kind
+export const tableReads = (
+  store: OpenStore,
+  kind: TableKind,
+): Pick<Tables, 'find' | 'findDeleted' | 'list' | 'listDeleted'> => {
+  const select = (orgId: number, db: string, rest: string, ...values: (string | number)[]): Table[] => {
+    const stamp = store.epoch()
+    const sql = `SELECT ${tableColumns} FROM tables WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND ${rest}`
+    return store.all<TableRow>(sql, orgId, db, kind, ...values).map((row) => toTable(row, stamp))
   }
-
-  find(orgId: number, db: string, name: string): Table | undefined {
-    try {
-      return this.store.registry.findTable(this.#kind, orgId, db, name)
-    } catch (error) {
-      throw this.store.damage.explain(error)
-    }
-  }
-
-  findDeleted(orgId: number, db: string, name: string, nowMs: number): Table | undefined {
-    const stamp = this.store.epoch()
-    return this.store
-      .all<TableRow>(
-        `SELECT ${tableColumns} FROM tables
-       WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name = ?4 AND deleted_at > ?5 AND purging = 0
-       ORDER BY deleted_at DESC LIMIT 1`,
-        ...[orgId, db, this.#kind, name, nowMs - recoveryMs],
-      )
-      .map((row) => toTable(row, stamp))[0]
-  }
-
-  protected named(caller: Caller, db: string, name: string, nowMs: number) {
-    const table = { orgId: caller.orgId, db, kind: this.#kind, name }
-    return { fence: this.store.fence(caller), nowMs, table }
-  }
-
-  list({ orgId, db, after, limit }: TableListing): Table[] {
-    const stamp = this.store.epoch()
-    return this.store
-      .all<TableRow>(
-        `SELECT ${tableColumns} FROM tables
-       WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name > ?4 AND deleted_at IS NULL ORDER BY name LIMIT ?5`,
-        ...[orgId, db, this.#kind, after?.name ?? '', limit],
-      )
-      .map((row) => toTable(row, stamp))
-  }
-
-  listDeleted({ orgId, db, after, limit }: TableListing, nowMs: number): Table[] {
-    const stamp = this.store.epoch()
-    return this.store
-      .all<TableRow>(
-        `SELECT ${tableColumns} FROM tables
-       WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND (name, deleted_at) > (?4, ?5) AND deleted_at > ?6 AND purging = 0
-       ORDER BY name, deleted_at LIMIT ?7`,
-        ...[orgId, db, this.#kind, after?.name ?? '', after?.deletedAtMs ?? 0, nowMs - recoveryMs, limit],
-      )
-      .map((row) => toTable(row, stamp))
-  }
-}
-
-/** The writes that tables and buckets have in common. */
-class TablesOfKind extends TableReads {
-  protected createOfKind(
-    caller: Caller,
-    db: string,
-    name: string,
-    { indices, publicId }: Pick<Table, 'indices' | 'publicId'>,
-    nowMs: number,
-  ) {
-    return this.store.channel.submit({ kind: 'createTable', ...this.named(caller, db, name, nowMs), indices, publicId })
-  }
-
-  delete(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
-    return this.store.channel.submit({ kind: 'deleteTable', ...this.named(caller, db, name, nowMs) })
-  }
-
-  restore(
-    caller: Caller,
-    db: string,
-    name: string,
-    deletedAtMs: number | undefined,
-    nowMs: number,
-  ): Promise<RestoreResult> {
-    return this.store.channel.submit({ kind: 'restoreTable', ...this.named(caller, db, name, nowMs), deletedAtMs })
-  }
-}
-
-export class SqliteTables extends TablesOfKind implements Tables {
-  constructor(store: OpenStore) {
-    super(store, 'table')
-  }
-
-  create(caller: Caller, db: string, name: string, indices: Indices, nowMs: number) {
-    return this.createOfKind(caller, db, name, { indices, publicId: null }, nowMs)
-  }
-
-  /** One index seek per database, however many tables and buckets it has. */
-  listDatabases(orgId: number, after: string | undefined, limit: number): string[] {
-    const next = this.store.db.prepare<{ db: string }, [number, string]>(
-      'SELECT db FROM tables WHERE org_id = ?1 AND db > ?2 AND deleted_at IS NULL ORDER BY db LIMIT 1',
-    )
-    const names: string[] = []
-    let last = after ?? ''
-    try {
-      this.store.snapshot.renew()
-      while (names.length < limit) {
-        const row = next.get(orgId, last)
-        if (row === null) break
-        last = row.db
-        names.push(last)
+  return {
+    // Every request calls it, so it makes no function.
+    find(orgId, db, name) {
+      try {
+        return store.registry.findTable(kind, orgId, db, name)
+      } catch (error) {
+        throw store.damage.explain(error)
       }
-    } catch (error) {
-      throw this.store.damage.explain(error)
-    }
-    return names
+    },
+
+    findDeleted(orgId, db, name, nowMs) {
+      const rest = 'name = ?4 AND deleted_at > ?5 AND purging = 0 ORDER BY deleted_at DESC LIMIT 1'
+      return select(orgId, db, rest, name, nowMs - recoveryMs)[0]
+    },
+
+    list: ({ orgId, db, after, limit }) =>
+      select(orgId, db, 'name > ?4 AND deleted_at IS NULL ORDER BY name LIMIT ?5', after?.name ?? '', limit),
+
+    listDeleted({ orgId, db, after, limit }, nowMs) {
+      const rest =
+        '(name, deleted_at) > (?4, ?5) AND deleted_at > ?6 AND purging = 0 ORDER BY name, deleted_at LIMIT ?7'
+      return select(orgId, db, rest, after?.name ?? '', after?.deletedAtMs ?? 0, nowMs - recoveryMs, limit)
+    },
   }
 }
 
-export class SqliteBuckets extends TablesOfKind implements Buckets {
-  constructor(store: OpenStore) {
-    super(store, 'bucket')
-  }
+/** The members that commands for a table, bucket or task by its name have in common. */
+export const named = (store: OpenStore, kind: TableKind, caller: Caller, db: string, name: string, nowMs: number) => ({
+  ...{ fence: store.fence(caller), nowMs, table: { orgId: caller.orgId, db, kind, name } },
+})
 
-  findById(publicId: string): Table | undefined {
-    try {
-      return this.store.registry.findBucketById(publicId)
-    } catch (error) {
-      throw this.store.damage.explain(error)
-    }
-  }
+const tablesOfKind = (store: OpenStore, kind: TableKind): Omit<Tables, 'create' | 'listDatabases'> => ({
+  ...tableReads(store, kind),
 
-  create(caller: Caller, db: string, name: string, publicId: string, nowMs: number) {
-    return this.createOfKind(caller, db, name, { indices: {}, publicId }, nowMs)
-  }
-}
+  delete: (caller, db, name, nowMs) =>
+    store.channel.submit({ kind: 'deleteTable', ...named(store, kind, caller, db, name, nowMs) }),
+
+  restore: (caller, db, name, deletedAtMs, nowMs) =>
+    store.channel.submit({ kind: 'restoreTable', ...named(store, kind, caller, db, name, nowMs), deletedAtMs }),
+})
+
+export const sqliteTables = (store: OpenStore): Tables => ({
+  ...tablesOfKind(store, 'table'),
+
+  create(caller, db, name, indices, nowMs) {
+    const table = named(store, 'table', caller, db, name, nowMs)
+    return store.channel.submit({ kind: 'createTable', ...table, indices, publicId: null })
+  },
+
+  /** Makes one index seek per database, however many tables and buckets it has. */
+  listDatabases: (orgId, after, limit) =>
+    store.readAnew(() => {
+      const next = store.db.prepare<{ db: string }, [number, string]>(
+        'SELECT db FROM tables WHERE org_id = ?1 AND db > ?2 AND deleted_at IS NULL ORDER BY db LIMIT 1',
+      )
+      const names: string[] = []
+      while (names.length < limit) {
+        const row = next.get(orgId, names.at(-1) ?? after ?? '')
+        if (row === null) break
+        names.push(row.db)
+      }
+      return names
+    }),
+})
+
+export const sqliteBuckets = (store: OpenStore): Buckets => ({
+  ...tablesOfKind(store, 'bucket'),
+
+  findById: (publicId) => store.orExplain(() => store.registry.findBucketById(publicId)),
+
+  create(caller, db, name, publicId, nowMs) {
+    const bucket = named(store, 'bucket', caller, db, name, nowMs)
+    return store.channel.submit({ kind: 'createTable', ...bucket, indices: {}, publicId })
+  },
+})

@@ -13,7 +13,7 @@ import type { RecordWrites } from '../records/record-writes.ts'
 import type { Fence, RegistryWrites } from '../registry/registry-writes.ts'
 import type { RunWrites } from './run-writes.ts'
 
-/** A task operation as a command has it. */
+/** The form that a task operation has in a command. */
 type TaskCommand =
   | ({ taskId: number } & Omit<Extract<TaskOperation, { op: 'run' }>, 'task'>)
   | ({ taskId: number } & Omit<Extract<TaskOperation, { op: 'finish' }>, 'task'>)
@@ -32,7 +32,7 @@ class Refused extends Error {
   }
 }
 
-/** Records and runs together, or nothing. Other commands of the same commit are not concerned. */
+/** Writes records and runs together, or nothing. Other commands of the same commit are not concerned. */
 export const batch = (
   { db, registry, records, runs }: Writers,
   command: { fence: Fence; records: RecordOperation[]; tasks: TaskCommand[]; nowMs: number },

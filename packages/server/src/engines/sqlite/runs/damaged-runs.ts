@@ -9,7 +9,7 @@ const indexes = ['by_id', 'by_queued_key', 'by_running_key', 'due', 'by_lease', 
  * values in the row, and fails if it does not find them, or if a value has the wrong type. Then the indexes are dropped first, and
  * created again from the changed rows, which takes seconds per million runs.
  */
-export const changeDamaged = (db: Connection, change: () => void, changeWithoutIndexes = change): void => {
+export const changeDamaged = (db: Connection, change: () => unknown, changeWithoutIndexes = change): void => {
   db.run('SAVEPOINT damaged_run')
   try {
     change()
@@ -27,7 +27,7 @@ export const changeDamaged = (db: Connection, change: () => void, changeWithoutI
 const repairEveryMs = 3_600_000
 let repairedAt = Number.NEGATIVE_INFINITY
 
-/** Rows that SQLite cannot read. Having met one it commits nothing any more, so the next transaction must not look at it. */
+/** The rows that SQLite cannot read. After such a read it commits nothing, so the next transaction must not read them. */
 const unreadable = new Set<number>()
 const unreadableMax = 1_000
 
@@ -46,12 +46,12 @@ export const readOrNote = <T>(seq: number, read: () => T): T => {
   }
 }
 
-/** Undefined if damage keeps the work from being done; nothing of it is applied then. */
+/** Undefined if damage prevents the work; nothing of it is applied then. */
 const attempt = <T>(db: Connection, work: () => T): { done: T } | undefined => {
-  db.prepare('SAVEPOINT run_work').run()
+  db.change('SAVEPOINT run_work')
   try {
     const done = work()
-    db.prepare('RELEASE run_work').run()
+    db.change('RELEASE run_work')
     return { done }
   } catch (error) {
     // After other errors the transaction is over.
@@ -63,8 +63,9 @@ const attempt = <T>(db: Connection, work: () => T): { done: T } | undefined => {
 }
 
 /**
- * Does the work on each of the runs, in the transaction that is open on `db`. Those that damage keeps from being changed are left
- * out, so that they hold up no others. The indexes of runs are made again first, at most once an hour: that repairs them.
+ * Does the work on each of the runs, in the transaction that is open on `db`. It leaves out runs that cannot be changed because
+ * of damage, so that they do not block others. Before that it creates the indexes of runs again, at most once an hour: that
+ * repairs them.
  */
 export const onEach = <I, T>(db: Connection, items: I[], seqOf: (item: I) => number, work: (item: I) => T): T[] => {
   const readable = items.filter((item) => !unreadable.has(seqOf(item)))
@@ -95,24 +96,25 @@ const indexed = `SELECT task_id AS taskId, id, (SELECT CAST(key AS TEXT) FROM ru
     WHERE status = 'running' AND key IS NOT NULL AND seq = ?1) AS runningKey
   FROM runs INDEXED BY runs_by_id WHERE seq = ?1`
 
-/** The run is out of the way of the others, and whoever reads it still learns that it is damaged: its checksum stays wrong. */
+/**
+ * Marks a damaged run as failed, so that it does not block the others. A read of it still reports the damage: its checksum
+ * stays wrong.
+ */
 export const failDamaged = (db: Connection, seq: number, nowMs: number): IndexedRun => {
   const failed = `status = 'failed', held = 0, lease = NULL, lease_until = NULL, updated_at = ?2, finished_at = ?2,
     error_code = NULL, error_message = NULL`
   const unknown: IndexedRun = { taskId: 0, id: `damaged-${seq}`, runningKey: null }
-  const run = db.prepare<IndexedRun, [number]>(indexed).get(seq) ?? unknown
-  const change = (sql: string, ...values: (number | string)[]) =>
-    db.prepare<unknown, (number | string)[]>(sql).run(seq, nowMs, ...values)
+  const run = db.one<IndexedRun>(indexed, seq) ?? unknown
   changeDamaged(
     db,
-    () => change(`UPDATE runs SET ${failed} WHERE seq = ?1`),
+    () => db.change(`UPDATE runs SET ${failed} WHERE seq = ?1`, seq, nowMs),
     () =>
-      change(
+      db.change(
         `UPDATE runs SET ${failed}, task_id = ?3, id = ?4, key = NULL, run_at = ?2, attempt = 0, done_lease = NULL,
            created_at = ?2, progress = NULL, payload = coalesce(CAST(payload AS TEXT), ''), result = NULL WHERE seq = ?1`,
-        ...[run.taskId, run.id],
+        ...[seq, nowMs, run.taskId, run.id],
       ),
   )
-  db.prepare<unknown, [number]>('DELETE FROM leases WHERE seq = ?1').run(seq)
+  db.change('DELETE FROM leases WHERE seq = ?1', seq)
   return run
 }

@@ -6,7 +6,7 @@ import type { Connection } from '../connection.ts'
 import { damageHint } from '../disk/damage.ts'
 
 // Rows of runs as SQLite returns them, and their conversion. The checksum behind the payload covers all columns of the row, the
-// one behind the result covers the result. Both are as those of the data of records.
+// one behind the result covers the result. Both have the form of the checksums of records.
 
 export interface RunRow {
   seq: number
@@ -33,6 +33,9 @@ export interface RunRow {
 /** A key that is a text is damage: the column has bytes. */
 export const runColumns = `seq, task_id, id, status, iif(typeof(key) = 'text', 0, CAST(key AS TEXT)) AS key, run_at, attempt,
   held, lease, lease_until, done_lease, created_at, updated_at, finished_at, error_code, error_message, progress, payload, result`
+
+export const runBySeq = `SELECT ${runColumns} FROM runs WHERE seq = ?1`
+export const runById = `SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND id = ?2`
 
 export type RunValue = string | number | null
 
@@ -75,7 +78,9 @@ const stateOfRow = (row: RunRow): RunValue[] => [
   row.progress,
 ]
 
-/** The checksum of the whole row covers this. That of the result covers the result: here it only is there or not. */
+/**
+ * The checksum of the whole row covers this. The result has a checksum of its own: here it counts only whether there is one.
+ */
 const wholeRow = (seq: number, state: RunValue[], payload: string, hasResult: boolean): StoredRecord => ({
   ...{ hashKey: JSON.stringify(state), rangeKey: hasResult ? 'run with result' : 'run', data: payload },
   ...{ ttlSeconds: null, updatedAtMs: seq },
@@ -147,7 +152,7 @@ export const insertRun = `INSERT INTO runs (seq, task_id, id, status, key, run_a
     created_at, updated_at, finished_at, error_code, error_message, progress, payload, result)
   VALUES (?1, ?2, ?3, ?4, CAST(?5 AS BLOB), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)`
 
-/** All that can change. The payload has the checksum of the whole row. */
+/** Writes all columns that can change. The payload has the checksum of the whole row. */
 export const updateRun = `UPDATE runs SET status = ?4, run_at = ?6, attempt = ?7, held = ?8, lease = ?9, lease_until = ?10,
     done_lease = ?11, updated_at = ?13, finished_at = ?14, error_code = ?15, error_message = ?16, progress = ?17,
     payload = ?18, result = ?19 WHERE seq = ?1`
@@ -161,12 +166,12 @@ const removeLease = `DELETE FROM leases WHERE org_id = ${organizationOfTask} AND
 const insertLease = `INSERT INTO leases VALUES (${organizationOfTask}, ?2, ?3)`
 
 /**
- * The run had the lease `before`, and has the other one now; null is none. The table `leases` is an index that we keep
+ * Changes the entry of a lease from that of `before` to the new one; null is none. The table `leases` is an index that we keep
  * ourselves, so every change of a lease calls this in its transaction.
  */
 export const moveLease = (db: Connection, before: Leased, { leaseUntilMs }: Pick<Run, 'leaseUntilMs'>): void => {
   const { seq, taskId, leaseUntilMs: beforeMs } = before
   if (beforeMs === leaseUntilMs) return
-  if (beforeMs !== null) db.prepare<unknown, number[]>(removeLease).run(taskId, beforeMs, seq)
-  if (leaseUntilMs !== null) db.prepare<unknown, number[]>(insertLease).run(taskId, leaseUntilMs, seq)
+  if (beforeMs !== null) db.change(removeLease, taskId, beforeMs, seq)
+  if (leaseUntilMs !== null) db.change(insertLease, taskId, leaseUntilMs, seq)
 }

@@ -1,8 +1,9 @@
 import type { Declaration } from '../../../core/tasks/declaration.ts'
+import type { RunCounts } from '../../../core/tasks/run.ts'
 import type { TaskSecret } from '../../../core/tasks/task-secret.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
-import { firstQueued } from '../runs/look-statements.ts'
+import { countByStatus, firstQueued } from '../runs/due-statements.ts'
 
 export interface TaskRow {
   table_id: number
@@ -14,6 +15,8 @@ export interface TaskRow {
 }
 
 export const taskColumns = 'table_id, declaration, updated_at, next_run_at, served_at, secrets'
+
+export const taskById = `SELECT ${taskColumns} FROM tasks WHERE table_id = ?1`
 
 export const toTask = (row: TaskRow): DumpedTask =>
   taskOf(row, JSON.parse(row.declaration) as Declaration, JSON.parse(row.secrets) as TaskSecret[])
@@ -29,7 +32,7 @@ const taskOf = (row: TaskRow, declaration: Declaration, secrets: TaskSecret[]): 
 
 const parsedMax = 1_000
 
-/** The same as `toTask`; keeps what it has parsed, and parses again if the text of the row is another. */
+/** Does the same as `toTask`, but keeps the parsed objects until the text of the row is another. */
 export class ParsedTasks {
   readonly #parsed = new Map<number, { row: TaskRow; declaration: Declaration; secrets: TaskSecret[] }>()
 
@@ -44,7 +47,7 @@ export class ParsedTasks {
   }
 }
 
-/** ?1 to ?8 of `putTask`. The dispatcher looks only at tasks that push now. */
+/** The parameters ?1 to ?8 of `putTask`. The dispatcher reads only tasks that push now. */
 export const taskValues = (task: DumpedTask): (string | number | null)[] => [
   ...[task.tableId, JSON.stringify(task.declaration), task.updatedAtMs],
   task.declaration.url !== null && !task.declaration.paused ? 1 : 0,
@@ -55,10 +58,17 @@ export const putTask = (verb: 'INSERT OR REPLACE' | 'INSERT OR IGNORE') =>
   `${verb} INTO tasks (table_id, declaration, updated_at, pushes, keep_seconds, next_run_at, served_at, secrets, org_id)
    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, coalesce((SELECT org_id FROM tables WHERE id = ?1), 0))`
 
-/** `run_at` of the due run that waits longest, also one that its key holds back. Two seeks in the index of due runs. */
+/**
+ * `run_at` of the due run that waits longest; a run that its key holds back counts too. It takes two seeks in the index of due
+ * runs.
+ */
 export const oldestRunAt = (db: Connection, taskId: number, nowMs: number): number | null => {
-  const first = db.prepare<{ at: number | null }, [number, number]>(firstQueued)
-  const due = [0, 1].map((held) => first.get(taskId, held)?.at ?? Number.POSITIVE_INFINITY)
+  const due = [0, 1].map(
+    (held) => db.one<{ at: number | null }>(firstQueued, taskId, held)?.at ?? Number.POSITIVE_INFINITY,
+  )
   const oldest = Math.min(...due)
   return oldest <= nowMs ? oldest : null
 }
+
+export const countRuns = (db: Connection, taskId: number, keptAfterMs: number, countedMax: number): RunCounts =>
+  db.one<RunCounts>(countByStatus, taskId, keptAfterMs, countedMax)!

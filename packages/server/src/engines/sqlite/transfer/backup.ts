@@ -8,7 +8,6 @@ import {
   readSync,
   rmdirSync,
   rmSync,
-  statfsSync,
   statSync,
   writeSync,
 } from 'node:fs'
@@ -16,13 +15,14 @@ import { join } from 'node:path'
 import { neverDueMs } from '../../../core/files/blob-id.ts'
 import { newPlaceMark, newStoreId } from '../../../core/files/place-mark.ts'
 import { OperatorError } from '../../../core/operator-error.ts'
-import { StoreRefused } from '../../../core/store-refused.ts'
+import { refuseUnreleased, StoreRefused } from '../../../core/store-refused.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'
 import type { BackupBytes, BackupContents, BackupSource, WithCopy } from '../../../store/closed-store.ts'
+import type { StepNotes } from '../../../store/maintenance.ts'
 import { restoreArchive } from '../archive/restore-archive.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
-import { makeDataDir, refuseDirectory } from '../disk/store-files.ts'
+import { freeBytesIn, inMegabytes, makeDataDir, refuseDirectory, storeBytesOf } from '../disk/store-files.ts'
 import { holdFile, holdStore, type StoreLock } from '../disk/store-lock.ts'
 import { checkStore } from '../maintenance/check.ts'
 import { requireOwnSchema } from '../migrations/check-schema.ts'
@@ -41,7 +41,7 @@ const temporaryOf = (file: string): string => `${file}.tmp`
 
 const createTemporary = (temporary: string): void => {
   try {
-    // Readable by its owner only from the first moment: it will hold every organization's records.
+    // Only its owner can read it from the first moment: it will hold every organization's records.
     closeSync(openSync(temporary, 'wx', 0o600))
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw cannotWrite(temporary, error as Error)
@@ -59,8 +59,8 @@ const removeTemporary = (temporary: string): void => {
 }
 
 /**
- * Creates the file for `use`, which moves it into place or not; afterwards it is removed, or earlier if `use` says so. One that
- * an interrupted process has left is replaced: its lock is there, and nobody holds it.
+ * Creates the file for `use`, which may move it into place. Afterwards it is removed, or earlier if `use` calls `remove`. A
+ * file that an interrupted process has left is replaced: its lock is there, and nobody holds it.
  */
 const withTemporary = async <T>(temporary: string, use: (remove: () => void) => Promise<T>): Promise<T> => {
   const lockFile = `${temporary}-lock`
@@ -103,11 +103,11 @@ const holdTemporary = (temporary: string, lockFile: string, left: number | undef
   const refusal = `${temporary} exists: another backup is running`
   let lock: StoreLock
   try {
-    lock = holdFile(lockFile, refusal)
+    lock = holdFile(lockFile, () => refusal)
   } catch (error) {
     throw error instanceof StoreRefused ? error : cannotWrite(temporary, error as Error)
   }
-  // Whoever held it has removed the file by now: a lock without a name excludes nobody.
+  // The process that held it may have removed the file by now: a lock without a name excludes nobody.
   const now = statSync(lockFile, { throwIfNoEntry: false })?.ino
   if (now !== undefined && (left === undefined || now === left)) return lock
   lock.release()
@@ -119,12 +119,17 @@ export const refuseExistingFile = (file: string): void => {
 }
 
 /** The store has been opened before: it exists and has the current schema. */
-export const copyStoreToFile = async (dataDir: string, file: string, withCopy: WithCopy): Promise<BackupContents> => {
+export const copyStoreToFile = async (
+  dataDir: string,
+  file: string,
+  withCopy: WithCopy,
+  notes?: StepNotes,
+): Promise<BackupContents> => {
   const temporary = temporaryOf(file)
   return withTemporary(temporary, async () => {
-    const counts = await copyVerified(dataDir, temporary, file)
+    const counts = await copyVerified(dataDir, temporary, file, notes)
     await useCopy(temporary, withCopy)
-    // Someone may have created it in the meantime.
+    // Another process may have created it in the meantime.
     refuseExistingFile(file)
     try {
       moveIntoPlace(temporary, file)
@@ -144,11 +149,12 @@ export const copyStoreToStream = async (
   dataDir: string,
   write: (bytes: Uint8Array) => Promise<void>,
   withCopy: WithCopy,
+  notes?: StepNotes,
 ): Promise<BackupContents> => {
   const temporary = temporaryOf(join(dataDir, 'backup'))
   requireRoom(dataDir)
   return withTemporary(temporary, async (remove) => {
-    const counts = await copyVerified(dataDir, temporary, temporary)
+    const counts = await copyVerified(dataDir, temporary, temporary, notes)
     await useCopy(temporary, withCopy)
     const descriptor = openSync(temporary, 'r')
     remove()
@@ -160,18 +166,15 @@ export const copyStoreToStream = async (
   })
 }
 
-/** What must stay free on the disk of the store: for the WAL, which grows while the copy is made. */
+/** This much must stay free on the disk of the store for the WAL, which grows while the copy is made. */
 const reserveBytes = 256 * 1024 * 1024
 
 /** A copy that fills the disk of the store would make the writes of a running server fail. */
 const requireRoom = (dataDir: string): void => {
-  const sizes = ['cubby.db', 'cubby.db-wal'].map(
-    (name) => statSync(join(dataDir, name), { throwIfNoEntry: false })?.size,
-  )
-  const neededBytes = sizes.reduce<number>((sum, size = 0) => sum + size, 0) + reserveBytes
-  const { bavail, bsize } = statfsSync(dataDir)
-  if (bavail * bsize >= neededBytes) return
-  const [needed, free] = [neededBytes, bavail * bsize].map((bytes) => `${Math.ceil(bytes / 1_000_000)} MB`)
+  const neededBytes = storeBytesOf(join(dataDir, 'cubby.db')) + reserveBytes
+  const freeBytes = freeBytesIn(dataDir)
+  if (freeBytes >= neededBytes) return
+  const [needed, free] = [inMegabytes(neededBytes), inMegabytes(freeBytes)]
   throw new OperatorError(
     `the copy is made in ${dataDir}, where ${free} are free and ${needed} are needed; give a FILE on another disk`,
   )
@@ -188,23 +191,30 @@ const streamFile = async (descriptor: number, write: (bytes: Uint8Array) => Prom
   }
 }
 
-/** `target` is how messages name the file. */
-const copyVerified = async (dataDir: string, temporary: string, target: string): Promise<Counts> => {
+/** Messages name the file `target`. */
+const copyVerified = async (
+  dataDir: string,
+  temporary: string,
+  target: string,
+  notes: StepNotes = {},
+): Promise<Counts> => {
   const store = new Connection(join(dataDir, 'cubby.db'), 16_384)
   try {
-    // A store of a version without auto-vacuum: the one that is made from the backup has it.
+    // A store of an older version may be without auto-vacuum: the one that is made from the backup has it.
     if (store.pragma('auto_vacuum') === 0) store.run('PRAGMA auto_vacuum = INCREMENTAL')
+    const pages = store.pragma('page_count') - store.pragma('freelist_count')
+    notes.step?.('copying the store', pages * store.pragma('page_size'))
     store.run(`VACUUM INTO '${temporary.replaceAll("'", "''")}'`)
   } catch (error) {
     throw isDamage(error) ? damagedStore(store.path, error) : cannotWrite(target, error as Error)
   } finally {
     store.close()
   }
-  return verifyCopy(temporary, `the copy of ${join(dataDir, 'cubby.db')}`)
+  return verifyCopy(temporary, `the copy of ${join(dataDir, 'cubby.db')}`, notes)
 }
 
-/** Throws the first finding. `what` is how the message names the copy. */
-const verifyCopy = async (path: string, what: string): Promise<Counts> => {
+/** Throws the first finding. Messages name the copy `what`. */
+const verifyCopy = async (path: string, what: string, steps: StepNotes = {}): Promise<Counts> => {
   const db = openCopy(path, what)
   try {
     const version = db.pragma('user_version')
@@ -215,22 +225,22 @@ const verifyCopy = async (path: string, what: string): Promise<Counts> => {
         `${what} has version ${version}; this Cubby knows versions up to ${schemaVersion}: use a newer one`,
       )
     }
+    refuseUnreleased(version, what)
     requireOwnSchema(db, what)
     // A backup of an older version becomes a store of this one.
     migrate(db)
     const foreign: string[] = []
-    const notes = { foreign: (one: string) => void foreign.push(one) }
+    const notes = { ...steps, foreign: (one: string) => void foreign.push(one) }
     for await (const finding of checkStore(db, notes)) throw new OperatorError(`${what} is not sound: ${finding}`)
-    const count = (from: string): number => db.prepare<{ n: number }, []>(`SELECT count(*) AS n FROM ${from}`).get()!.n
-    const files = count(`blobs WHERE state = 'live'`)
+    const files = db.count(`blobs WHERE state = 'live'`)
     return {
-      organizations: count('organizations'),
-      tables: count(`tables WHERE kind = 'table'`),
-      records: count('records') - files,
-      buckets: count(`tables WHERE kind = 'bucket'`),
+      organizations: db.count('organizations'),
+      tables: db.count(`tables WHERE kind = 'table'`),
+      records: db.count('records') - files,
+      buckets: db.count(`tables WHERE kind = 'bucket'`),
       files,
-      tasks: count(`tables WHERE kind = 'task'`),
-      runs: count('runs'),
+      tasks: db.count(`tables WHERE kind = 'task'`),
+      runs: db.count('runs'),
       ...(foreign.length > 0 ? { foreign } : {}),
     }
   } catch (error) {
@@ -240,7 +250,7 @@ const verifyCopy = async (path: string, what: string): Promise<Counts> => {
   }
 }
 
-/** All rows of the copy have been compared with their checksums. */
+/** Calls `withCopy`. All rows of the copy have been compared with their checksums before. */
 const useCopy = async (temporary: string, withCopy: WithCopy): Promise<void> => {
   const dump = openDump(temporary, new RowCheck(() => {}, true))
   try {
@@ -276,6 +286,7 @@ export const restoreStore = async (
   backup: BackupSource,
   dataDir: string,
   withCopy: WithCopy,
+  notes: StepNotes = {},
 ): Promise<BackupContents> => {
   if (typeof backup === 'string' && !existsSync(backup)) throw new OperatorError(`there is no file ${backup}`)
   const name = nameOf(backup)
@@ -290,14 +301,15 @@ export const restoreStore = async (
   const temporary = temporaryOf(path)
   const lock = lockStore(dataDir)
   try {
-    // Of an interrupted restore: nobody else has the lock.
+    // An interrupted restore may have left it: nobody else has the lock.
     removeTemporary(temporary)
     createTemporary(temporary)
+    notes.step?.(`copying ${name}`)
     if (typeof backup === 'string') copy(backup, temporary)
     else if ('archive' in backup) restoreArchive(backup.archive, backup.atMs, temporary)
     else await receive(backup, temporary)
     refuseCompressed(temporary, name)
-    const counts = await verifyCopy(temporary, name)
+    const counts = await verifyCopy(temporary, name, notes)
     const storeId = newStoreId()
     const mark = newPlaceMark(storeId)
     await useCopy(temporary, (copy) => withCopy(copy, mark))
@@ -315,8 +327,8 @@ export const restoreStore = async (
 }
 
 /**
- * Gives the copy an id of its own, and the mark that its place has got. The bytes of all its files were copied there, so they are
- * its own. The id of the archive stays: an archive has the history of a store and of what is restored from it.
+ * Gives the copy an id of its own, and the mark of its place. The bytes of all its files were copied there, so they are its
+ * own. The id of the archive stays: an archive has the history of a store and of what is restored from it.
  */
 const makeAnotherStore = (path: string, storeId: string, mark: string): void => {
   const db = new Connection(path, 2_048)
@@ -331,7 +343,7 @@ const makeAnotherStore = (path: string, storeId: string, mark: string): void => 
   }
 }
 
-/** For messages. */
+/** Messages name the backup so. */
 const nameOf = (backup: BackupSource): string => {
   if (typeof backup === 'string') return backup
   return 'archive' in backup ? `what ${backup.archive} has of that time` : backup.name
@@ -368,7 +380,7 @@ const receive = async ({ name, bytes }: BackupBytes, temporary: string): Promise
   }
 }
 
-/** It would be "not a backup of Cubby", although it is one. */
+/** Refuses a compressed backup. Otherwise the message would be "not a backup of Cubby". */
 const refuseCompressed = (temporary: string, name: string): void => {
   const head = Buffer.alloc(2)
   const descriptor = openSync(temporary, 'r')
@@ -383,18 +395,23 @@ const removeNewDirectory = (dataDir: string): void => {
   try {
     rmdirSync(dataDir)
   } catch {
-    // It is not empty: someone has put something into it.
+    // The directory is not empty: somebody has put something into it.
   }
 }
 
 /** Checks a backup in a copy beside it, which is removed again: the check itself would write to the backup. */
-export const verifyBackup = async (file: string, withCopy: WithCopy): Promise<BackupContents> => {
+export const verifyBackup = async (
+  file: string,
+  withCopy: WithCopy,
+  notes: StepNotes = {},
+): Promise<BackupContents> => {
   if (!existsSync(file)) throw new OperatorError(`there is no file ${file}`)
   const temporary = temporaryOf(`${file}.verify`)
   return withTemporary(temporary, async () => {
+    notes.step?.(`copying ${file}`)
     copy(file, temporary)
     refuseCompressed(temporary, file)
-    const counts = await verifyCopy(temporary, file)
+    const counts = await verifyCopy(temporary, file, notes)
     await useCopy(temporary, withCopy)
     return { ...counts, bytes: statSync(file).size }
   })

@@ -2,15 +2,7 @@ import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import { StoreDamaged } from '../../../core/store-refused.ts'
 import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
 import type { Run } from '../../../core/tasks/run.ts'
-import type {
-  Dump,
-  DumpedApiKey,
-  DumpedBlob,
-  DumpedOrganization,
-  DumpedRecord,
-  DumpedTable,
-  DumpedTask,
-} from '../../../store/transfer.ts'
+import type { Dump, DumpedBlob, DumpedRecord } from '../../../store/transfer.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
 import type { RowCheck } from '../records/row-check.ts'
@@ -19,13 +11,13 @@ import {
   keyColumns,
   type OrganizationRow,
   organizationColumns,
+  readSecrets,
   type TableRow,
   tableColumns,
   toApiKey,
   toOrganization,
   toTable,
 } from '../registry/rows.ts'
-import { readSecrets } from '../registry/secret-rows.ts'
 import { type RunRow, runColumns, toRun } from '../runs/run-rows.ts'
 import { type TaskRow, taskColumns, toTask } from '../tasks/task-rows.ts'
 
@@ -34,6 +26,10 @@ const chunkRows = 500
 
 interface DumpRow extends StoredRecord {
   id: number
+}
+
+interface Purging {
+  purging: number
 }
 
 /**
@@ -45,73 +41,60 @@ export const openDump = (path: string, rowCheck: RowCheck): Dump => {
   db.run('PRAGMA query_only = ON')
   db.run('BEGIN')
   // The snapshot is taken by the first read, not by BEGIN.
-  db.prepare('SELECT 1 FROM meta').get()
+  db.one('SELECT 1 FROM meta')
+  const runs = (where: string, value: number): AsyncIterable<Run[]> => {
+    const rows = db.prepare<RunRow, [number]>(`SELECT ${runColumns} FROM runs WHERE ${where}`).iterate(value)
+    return inChunks(db.path, rows, toRun, (row) => row.payload.length + (row.result?.length ?? 0))
+  }
   return {
     secrets: () => readSecrets(db),
 
-    organizations: (): DumpedOrganization[] =>
+    organizations: () =>
       db
-        .prepare<OrganizationRow & { purging: number }, []>(
-          `SELECT ${organizationColumns}, purging FROM organizations ORDER BY id`,
-        )
-        .all()
+        .all<OrganizationRow & Purging>(`SELECT ${organizationColumns}, purging FROM organizations ORDER BY id`)
         .map((row) => ({ ...toOrganization(row), purging: row.purging === 1 })),
 
-    async *apiKeys(): AsyncIterable<DumpedApiKey> {
-      for (const row of db
-        .prepare<KeyRow & { hash: string }, []>(`SELECT ${keyColumns}, hash FROM api_keys ORDER BY seq`)
-        .iterate()) {
+    async *apiKeys() {
+      const sql = `SELECT ${keyColumns}, hash FROM api_keys ORDER BY seq`
+      for (const row of db.prepare<KeyRow & { hash: string }, []>(sql).iterate()) {
         yield { ...toApiKey(row, 0), hash: row.hash }
       }
     },
 
-    async *tables(): AsyncIterable<DumpedTable> {
-      const rows = db.prepare<TableRow & { purging: number }, []>(
-        `SELECT ${tableColumns}, purging FROM tables ORDER BY id`,
-      )
+    async *tables() {
+      const rows = db.prepare<TableRow & Purging, []>(`SELECT ${tableColumns}, purging FROM tables ORDER BY id`)
       for (const row of rows.iterate()) yield { ...toTable(row, 0), purging: row.purging === 1 }
     },
 
-    records: (tableId: number, afterId: number) => dumpRecords(db, rowCheck, tableId, afterId),
+    records: (tableId, afterId) => dumpRecords(db, rowCheck, tableId, afterId),
 
-    countRecords: (tableId: number): number =>
-      db.prepare<{ n: number }, [number]>('SELECT count(*) AS n FROM records WHERE table_id = ?1').get(tableId)!.n,
+    countRecords: (tableId) => db.count('records WHERE table_id = ?1', tableId),
 
-    async *blobs(): AsyncIterable<DumpedBlob> {
-      yield* db
-        .prepare<DumpedBlob, []>(`SELECT id, table_id AS tableId FROM blobs WHERE state = 'live' ORDER BY id`)
-        .iterate()
+    async *blobs() {
+      const sql = `SELECT id, table_id AS tableId FROM blobs WHERE state = 'live' ORDER BY id`
+      yield* db.prepare<DumpedBlob, []>(sql).iterate()
     },
 
-    blobBytes: ({ id }: DumpedBlob): Uint8Array | undefined =>
-      db.prepare<{ bytes: Uint8Array }, [string]>('SELECT bytes FROM blob_bytes WHERE id = ?1').get(id)?.bytes,
+    blobBytes: ({ id }) => db.one<{ bytes: Uint8Array }>('SELECT bytes FROM blob_bytes WHERE id = ?1', id)?.bytes,
 
-    async *tasks(): AsyncIterable<DumpedTask> {
+    async *tasks() {
       const rows = db.prepare<TaskRow, []>(`SELECT ${taskColumns} FROM tasks ORDER BY table_id`)
       for (const row of rows.iterate()) yield toTask(row)
     },
 
-    runs: (afterSeq: number) =>
-      dumpRuns(
-        db.path,
-        db.prepare<RunRow, [number]>(`SELECT ${runColumns} FROM runs WHERE seq > ?1 ORDER BY seq`).iterate(afterSeq),
-      ),
+    runs: (afterSeq) => runs('seq > ?1 ORDER BY seq', afterSeq),
 
-    runsOf: (taskId: number) =>
-      dumpRuns(
-        db.path,
-        db.prepare<RunRow, [number]>(`SELECT ${runColumns} FROM runs WHERE task_id = ?1 ORDER BY id`).iterate(taskId),
-      ),
+    runsOf: (taskId) => runs('task_id = ?1 ORDER BY id', taskId),
 
-    countRuns: (): number => db.prepare<{ n: number }, []>('SELECT count(*) AS n FROM runs').get()!.n,
+    countRuns: () => db.count('runs'),
 
-    fileMark: (): string | undefined => db.prepare<{ mark: string }, []>('SELECT mark FROM file_place').get()?.mark,
+    fileMark: () => db.one<{ mark: string }>('SELECT mark FROM file_place')?.mark,
 
     async close() {
       try {
         db.run('COMMIT')
       } catch {
-        // It repeats the error of a read that found a damaged page.
+        // COMMIT repeats the error of a read that found a damaged page.
         if (db.inTransaction) db.run('ROLLBACK')
       }
       db.close()
@@ -119,46 +102,46 @@ export const openDump = (path: string, rowCheck: RowCheck): Dump => {
   }
 }
 
-/** The table's ids are sorted first, in SQLite's own temporary storage; rows then come one by one. */
-async function* dumpRecords(
+/** SQLite sorts the table's ids first, in its own temporary storage; rows then come one by one. */
+const dumpRecords = (
   db: Connection,
   rowCheck: RowCheck,
   tableId: number,
   afterId: number,
-): AsyncIterable<DumpedRecord[]> {
-  const table = db
-    .prepare<{ kind: EntriesRule['kind']; indices: string }, [number]>('SELECT kind, indices FROM tables WHERE id = ?1')
-    .get(tableId)
+): AsyncIterable<DumpedRecord[]> => {
+  const table = db.one<{ kind: EntriesRule['kind']; indices: string }>(
+    'SELECT kind, indices FROM tables WHERE id = ?1',
+    tableId,
+  )
   const rule: EntriesRule = { kind: table?.kind ?? 'table', indices: JSON.parse(table?.indices ?? '{}') }
   const rows = db.prepare<DumpRow, [number, number]>(`
     WITH ids AS MATERIALIZED (SELECT id FROM records WHERE table_id = ?1 AND id > ?2 ORDER BY id)
     SELECT ids.id, CAST(r.hash_key AS TEXT) AS hashKey, CAST(r.range_key AS TEXT) AS rangeKey, r.updated_at AS updatedAtMs,
       r.ttl AS ttlSeconds, r.data
     FROM ids LEFT JOIN records r ON r.id = ids.id`)
-  let chunk: DumpedRecord[] = []
-  let bytes = 0
-  for (const row of orRefuseDamaged(db.path, rows.iterate(tableId, afterId))) {
+  const dumped = (row: DumpRow): DumpedRecord => {
     // The index has the row, but damage hides the row itself. It must not be left out without a message.
     if ((row.hashKey as string | null) === null)
       throw new StoreDamaged(`${db.path} is damaged: the row ${row.id} of table ${tableId} is gone`)
     rowCheck.take(tableId, row)
-    // Computed from the data, which the checksum covers. It does not cover the index values in the row.
-    chunk.push({ ...row, tableId, entries: entriesOf(rule, row) })
-    bytes += row.data.length
-    if (bytes < chunkBytes && chunk.length < chunkRows) continue
-    yield chunk
-    chunk = []
-    bytes = 0
+    // The entries are computed from the data: the checksum does not cover the index values in the row.
+    return { ...row, tableId, entries: entriesOf(rule, row) }
   }
-  if (chunk.length > 0) yield chunk
+  return inChunks(db.path, rows.iterate(tableId, afterId), dumped, ({ data }) => data.length)
 }
 
-async function* dumpRuns(path: string, rows: IterableIterator<RunRow>): AsyncIterable<Run[]> {
-  let chunk: Run[] = []
+/** Yields chunks of `of(row)`. `bytesOf` is called after `of`. */
+async function* inChunks<Row, T>(
+  path: string,
+  rows: IterableIterator<Row>,
+  of: (row: Row) => T,
+  bytesOf: (row: Row) => number,
+): AsyncIterable<T[]> {
+  let chunk: T[] = []
   let bytes = 0
   for (const row of orRefuseDamaged(path, rows)) {
-    chunk.push(toRun(row))
-    bytes += row.payload.length + (row.result?.length ?? 0)
+    chunk.push(of(row))
+    bytes += bytesOf(row)
     if (bytes < chunkBytes && chunk.length < chunkRows) continue
     yield chunk
     chunk = []
@@ -167,7 +150,7 @@ async function* dumpRuns(path: string, rows: IterableIterator<RunRow>): AsyncIte
   if (chunk.length > 0) yield chunk
 }
 
-/** For a command that reads a whole store: it says which file is damaged, and what to do. */
+/** The rows, for a command that reads a whole store: its error says which file is damaged, and what to do. */
 function* orRefuseDamaged<Row>(path: string, rows: Iterable<Row>): Iterable<Row> {
   try {
     yield* rows

@@ -2,21 +2,21 @@ import type { ErrorCode } from '../../../core/errors.ts'
 import type { Hint } from '../../../core/hint.ts'
 import { type IndexEntries, slots } from '../../../core/tables/indices.ts'
 import type { Condition, RecordOperation } from '../../../store/records.ts'
-// Only the types: the functions are loaded by the writer thread alone.
+// Only the types are imported: the writer thread alone loads the functions.
 import type { commands } from './commands.ts'
 
 export type CommandKind = keyof typeof commands
 
 export type CommandResult<K extends CommandKind> = ReturnType<(typeof commands)[K]>
 
-/** A command as it is sent: its name, and what its function in the table of commands takes. */
+/** A command as it is sent: its name, and the input of its function in the table of commands. */
 export type CommandOf<K extends CommandKind> = { kind: K } & Parameters<(typeof commands)[K]>[1]
 
 export type Command = { [K in CommandKind]: CommandOf<K> }[CommandKind]
 
 /**
- * Whether a registry cache may be wrong after this command. Only these commands move the registry's epoch. What is
- * missing is never cached, so a command that only adds leaves every cache correct.
+ * Whether a registry cache may be wrong after this command. Only these commands move the registry's epoch. A missing row is
+ * never cached, so a command that only adds leaves every cache correct.
  */
 export const makesCachesStale = ({ kind }: Command): boolean =>
   kind === 'deleteTable' ||
@@ -30,15 +30,15 @@ export interface CommandFailure {
   code: ErrorCode
   message: string
   hint?: Hint
-  /** For the log, never for the caller. */
+  /** The log shows it, never the caller. */
   cause?: string
 }
 
 export type Outcome = { value: unknown } | { failure: CommandFailure }
 
-// Between threads a group of commands is one string, and so are its outcomes: a string is passed without a copy of each
-// member, which an object needs. The numbers come first, as a line of JSON. The texts follow, one after the other; their
-// lengths are among the numbers.
+// A group of commands is one string between threads, and so are its outcomes: a string is passed without a copy of each member,
+// which an object needs. The numbers come first, as a line of JSON. The texts follow, one after the other; their lengths are
+// among the numbers.
 
 type Numbers = (number | null)[]
 
@@ -50,9 +50,9 @@ const conditionCode = (condition: Condition | undefined): number =>
 const decodeCondition = (code: number, version: number): Condition | undefined =>
   code === 0 ? undefined : code === 1 ? 'exists' : code === 2 ? 'absent' : { version }
 
-/** Instead of the number of operations: the command is JSON. */
+/** Stands in place of the number of operations: the command is JSON. */
 const otherCommand = -1
-/** The same, followed by the bytes of a file, which JSON would escape. */
+/** The command is JSON, followed by the bytes of a file, which JSON would escape. */
 const commandWithBytes = -2
 
 export const encodeGroup = (commands: Command[]): string => {

@@ -1,7 +1,7 @@
 import { fileCommands } from '../files/file-writes.ts'
 import { addChecksums } from '../maintenance/add-checksums.ts'
 import { purgeOrganizations, purgeTables, sweepExpired } from '../maintenance/sweep.ts'
-import { vacuum } from '../maintenance/vacuum-step.ts'
+import { vacuum } from '../maintenance/vacuumer.ts'
 import { recordCommands } from '../records/record-writes.ts'
 import { registryCommands } from '../registry/registry-writes.ts'
 import { batch } from '../runs/batch-writes.ts'
@@ -11,9 +11,9 @@ import { taskCommands } from '../tasks/task-writes.ts'
 import { load } from '../transfer/load.ts'
 
 /**
- * Every command of the writer: a function that applies it inside the open transaction, and so says what the command takes and what
- * it returns. Its first parameter names what it needs of `Writers` (write-connection.ts). Input and result are sent between threads
- * as JSON. The fence of a command that has one is checked before.
+ * Every command of the writer is a function that applies it inside the open transaction. Its type is that of the command and
+ * its result. Its first parameter names what it needs of `Writers` (write-connection.ts). Input and result are sent between
+ * threads as JSON. The fence of a command that has one is checked before.
  */
 export const commands = {
   ...recordCommands,

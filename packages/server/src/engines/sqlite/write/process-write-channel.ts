@@ -1,4 +1,5 @@
 import { CubbyError } from '../../../core/errors.ts'
+import type { WorkerChannel } from '../../../store/engine.ts'
 import type { Damage } from '../disk/damage.ts'
 import { leaseMarginMs, registryLeaseMs } from '../registry/registry-cache.ts'
 import {
@@ -13,10 +14,10 @@ import {
 } from './command.ts'
 import type { WriteChannel } from './write-channel.ts'
 
-// Several serving processes on one store: the owner has the writer, and the workers send it their commands. All commands
-// that have arrived when a commit ends, from any worker, share the next commit.
+// Several processes serve one store: the owner has the writer, and the workers send it their commands. All commands that have
+// arrived when a commit ends, from any worker, share the next commit.
 
-/** From a worker: commands, encoded as for the writer thread, each with its number and size. */
+/** A message from a worker: commands, encoded as for the writer thread, each with its number and size. */
 export interface WorkerCommands {
   group: string
   numbers: number[]
@@ -25,19 +26,13 @@ export interface WorkerCommands {
   damage?: string
 }
 
-/** To a worker: outcomes by number. */
+/** A message to a worker: outcomes by number. */
 export interface WorkerOutcomes {
   outcomes: [number, Outcome][]
-  /** What any process has found damaged in the store. */
+  /** Damage that any process has found in the store. */
   damage?: string
   /** Whether the owner accepts writes, when that has changed or the worker asks. */
   ready?: boolean
-}
-
-export interface Channel<Out, In> {
-  send(message: Out): void
-  onMessage(receive: (message: In) => void): void
-  onClose(closed: () => void): void
 }
 
 interface Pending {
@@ -53,7 +48,7 @@ const unknownOutcome = (): CubbyError =>
 
 /** The worker's end of the channel. */
 export class ProcessWriteChannel implements WriteChannel {
-  readonly #channel: Channel<WorkerCommands, WorkerOutcomes>
+  readonly #channel: WorkerChannel<WorkerCommands, WorkerOutcomes>
   readonly #pending = new Map<number, Pending>()
   #next = 1
   #waiting: WorkerCommands & { commands: Command[] } = emptyGroup()
@@ -63,7 +58,7 @@ export class ProcessWriteChannel implements WriteChannel {
   onCommit: (commands: Command[]) => void = () => {}
   onDamage: (cause: string) => void = () => {}
 
-  constructor(channel: Channel<WorkerCommands, WorkerOutcomes>, damage: Damage) {
+  constructor(channel: WorkerChannel<WorkerCommands, WorkerOutcomes>, damage: Damage) {
     this.#channel = channel
     channel.onMessage(({ outcomes, damage: cause, ready }) => {
       if (cause !== undefined) damage.noteFromElsewhere(cause)
@@ -144,14 +139,14 @@ const emptyGroup = (): WorkerCommands & { commands: Command[] } => ({
 
 interface OwnersView {
   damage: Damage
-  /** Why no write is accepted now; undefined if writes are. */
+  /** The reason for which no write is accepted now; undefined if writes are. */
   refusal(): CubbyError | undefined
 }
 
 /** The owner's end of the channel to one worker. */
 export const serveWorker = (
   port: WriteChannel,
-  channel: Channel<WorkerOutcomes, WorkerCommands>,
+  channel: WorkerChannel<WorkerOutcomes, WorkerCommands>,
   { damage, refusal }: OwnersView,
 ): void => {
   let answered: [number, Outcome][] = []

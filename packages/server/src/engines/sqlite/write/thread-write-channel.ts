@@ -16,7 +16,7 @@ import {
 } from './command.ts'
 import type { WriteChannel, WriterLoad } from './write-channel.ts'
 import { type QueuedWrite, WriteQueue } from './write-queue.ts'
-import type { CommitTimesPlace, FromWriter, ToWriter } from './writer-thread.ts'
+import type { CommitTimesFile, FromWriter, ToWriter } from './writer-thread.ts'
 
 /**
  * This many requests are sent to the writer before the turn of the event loop in which they arrived ends: a turn with 64
@@ -31,7 +31,10 @@ const nothingInFlight = { requests: 0, bytes: 0 }
 /** A failure of the disk, after which this process must end: see disk-failure.ts. */
 export interface DiskFailure {
   cause: string
-  /** A sync of the database file failed: end at once. Otherwise a commit failed, and its requests get an answer first. */
+  /**
+   * Whether a sync of the database file failed: then the process ends at once. Otherwise a commit failed, and its requests are
+   * answered first.
+   */
   atOnce: boolean
 }
 
@@ -40,15 +43,15 @@ export interface ThreadWriteChannelOptions {
   log: Log
   /** Whether this process checkpoints: see checkpointer.ts. */
   checkpoints: boolean
-  /** With an archive: see archive/archive.ts. */
-  archive?: { times: CommitTimesPlace; flush: () => Promise<void> }
-  /** Has to end the process. Called once. */
+  /** Set with an archive: see archive/archive.ts. */
+  archive?: { times: CommitTimesFile; flush: () => Promise<void> }
+  /** Called once. It has to end the process. */
   onDiskFailure: (failure: DiskFailure) => void
-  /** For tests: see fault-point.ts. */
+  /** Tests set it: see fault-point.ts. */
   faults?: string
-  /** For tests: the time after which the WAL is given back, instead of `idleMs` in checkpoint-policy.ts. */
+  /** Tests set another time after which the WAL is given back, instead of `idleMs` in checkpoint-policy.ts. */
   idleMs?: number
-  /** For the metrics. */
+  /** Counts for the metrics. */
   observer?: StoreObserver
 }
 
@@ -70,7 +73,7 @@ export class ThreadWriteChannel implements WriteChannel {
   onCommit: (commands: Command[]) => void = () => {}
   onDamage: (cause: string) => void = () => {}
   #writer!: Thread<ToWriter, FromWriter>
-  /** Sent to the writer and not answered yet, in the order in which they were sent. */
+  /** The writes that were sent to the writer and not answered yet, in the order in which they were sent. */
   #inFlight: QueuedWrite[] = []
   #bytesInFlight = 0
   #walPendingPages = 0
@@ -231,11 +234,11 @@ export class ThreadWriteChannel implements WriteChannel {
       this.#walPendingPages = pendingPages
       if (message.commitMs !== undefined) this.#options.observer?.committed(answered.length, message.commitMs)
       this.#noteCommit(answered.map(({ write }) => write.command))
-      // Nothing may be started in answer to a commit whose sync failed.
+      // Nothing may be started after a commit whose sync failed.
       if (failure !== undefined) this.#checkpointer.note({ kind: 'failed' })
       this.#checkpointer.note({ kind: 'committed', walPages, pendingPages, reopened })
       if (answered.some(({ write }) => write.command.kind !== 'vacuum')) this.#vacuumer.noteCommit()
-      // The next group is sent before these answers are written.
+      // The next group is sent before these responses are written.
       this.#send()
       this.#answer(answered)
       this.#noteRest()
@@ -267,9 +270,9 @@ export class ThreadWriteChannel implements WriteChannel {
         continue
       }
       const { code, message, hint, cause } = outcome.failure
-      // Once a commit: on a full disk every request of every commit fails with the same cause.
+      // Each cause is logged once per commit: on a full disk every request of every commit fails with the same one.
       if (code === 'store_damaged') {
-        // Without a cause it is one damaged record that a condition was for: the store itself is not.
+        // Without a cause, only the one record that a condition was for is damaged: the store itself is not.
         if (cause !== undefined) guard(() => this.onDamage(cause))
       } else if (cause !== logged) this.#log('error', 'write failed', { code, cause })
       logged = cause
@@ -290,9 +293,9 @@ export class ThreadWriteChannel implements WriteChannel {
     }
   }
 
-  /** The process has to end, and keeps the WAL as it is until then. */
+  /** Ends the process, which keeps the WAL as it is until then. */
   #endProcess(failure: DiskFailure): void {
-    // A guest's command ends by itself with the answer that it got. Its server, if there is one, meets the same failure.
+    // A guest's command ends by itself with the response that it got. Its server, if there is one, meets the same failure.
     if (this.#diskFailed || !this.#options.checkpoints) return
     this.#diskFailed = true
     this.#checkpointer.note({ kind: 'failed' })
@@ -319,8 +322,8 @@ export class ThreadWriteChannel implements WriteChannel {
   }
 
   /**
-   * The thread failed. Writes in flight may or may not be in the store; queued ones are not. No write is accepted until
-   * another thread runs.
+   * Called when the thread has failed. Writes in flight may or may not be in the store; queued ones are not. No write is
+   * accepted until another thread runs.
    */
   #onWriterLost(cause: string): void {
     if (!this.#checkpointer.state.writerRuns) return

@@ -1,6 +1,6 @@
 import type { Command, CommandKind, CommandOf, CommandResult } from './command.ts'
 
-/** What waits for the writer, and pages that a checkpoint has not copied yet. */
+/** The writes that wait for the writer, and the pages that a checkpoint has not copied yet. */
 export interface WriterLoad {
   queuedWrites: number
   queuedWriteBytes: number
@@ -12,7 +12,7 @@ export interface WriterLoad {
 export interface WriteChannel {
   /** Whether writes are accepted. */
   readonly ready: boolean
-  /** For the metrics. A worker has none: its owner counts for all. */
+  /** The load for the metrics. A worker has none: its owner counts for all. */
   readonly load?: WriterLoad
   /** Rejects with `unavailable` when the queue is full. `bytes`: the size of the request, for its share of the queue. */
   submit<K extends CommandKind>(command: CommandOf<K>, bytes?: number): Promise<CommandResult<K>>

@@ -1,9 +1,8 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { claimBytesMax, commitBytesMax } from '../../../core/limits.ts'
-import { type CheckpointFault, Connection } from '../connection.ts'
+import { Connection } from '../connection.ts'
 import { causeOf, codeOf, damageHint, damageMessage, isDamage } from '../disk/damage.ts'
 import { faultPoint } from '../disk/fault-point.ts'
-import { FileWrites } from '../files/file-writes.ts'
 import { RecordWrites } from '../records/record-writes.ts'
 import { RegistryWrites } from '../registry/registry-writes.ts'
 import { RunWrites } from '../runs/run-writes.ts'
@@ -16,17 +15,16 @@ const cacheKib = 65_536
 /** A commit ends after the claim that reaches this: with it, claims make up at most half of what a commit may have. */
 const claimedBytesMax = commitBytesMax / 2 - claimBytesMax
 
-/** What the functions of commands.ts work with. */
+/** The functions of commands.ts take parts of this. */
 interface Writers {
   db: Connection
   records: RecordWrites
   registry: RegistryWrites
-  files: FileWrites
   tasks: TaskWrites
   runs: RunWrites
-  /** The transaction has no other command. */
+  /** Whether the transaction has no other command. */
   isAlone: boolean
-  /** For tests: see fault-point.ts. */
+  /** Tests set it: see fault-point.ts. */
   faults: string | undefined
 }
 
@@ -41,7 +39,7 @@ export class WriteConnection {
   readonly #faults: string | undefined
   readonly #walBytesKept: number | undefined
   #writers!: Writers
-  /** Whether the connection was opened again since this was last set to false. */
+  /** Set when the connection was opened again. The reader sets it to false. */
   reopened = false
   /** Set when a COMMIT failed with an I/O error. Nothing is written from then on. */
   failure: string | undefined
@@ -54,7 +52,8 @@ export class WriteConnection {
     this.#open()
   }
 
-  get #db(): Connection {
+  /** It is another object after the connection was opened again. */
+  get db(): Connection {
     return this.#writers.db
   }
 
@@ -64,16 +63,15 @@ export class WriteConnection {
     if (this.#walBytesKept !== undefined) db.run(`PRAGMA journal_size_limit = ${this.#walBytesKept}`)
     const records = new RecordWrites(db)
     const registry = new RegistryWrites(db)
-    const files = new FileWrites(db, records)
-    const tasks = new TaskWrites(db, registry)
+    const tasks = new TaskWrites(db)
     const runs = new RunWrites(db, tasks)
-    this.#writers = { db, records, registry, files, tasks, runs, isAlone: false, faults: this.#faults }
+    this.#writers = { db, records, registry, tasks, runs, isAlone: false, faults: this.#faults }
   }
 
   /** After a failed commit the state of the connection is not trusted. */
   #reopen(): void {
     try {
-      this.#db.close()
+      this.db.close()
     } catch {
       // The new connection recovers from the WAL even if the old one could not be closed.
     }
@@ -83,22 +81,22 @@ export class WriteConnection {
 
   #rollBack(): void {
     try {
-      if (this.#db.inTransaction) this.#db.run('ROLLBACK')
+      if (this.db.inTransaction) this.db.run('ROLLBACK')
     } catch {
-      // After a damaged page SQLite may report it once more.
+      // SQLite may report a damaged page once more.
     }
-    if (this.#db.inTransaction) this.#reopen()
+    if (this.db.inTransaction) this.#reopen()
   }
 
   /**
-   * One outcome per command, in order. An error of the store is an outcome too. Claims may make a commit too large: then it
-   * ends after the first commands, and there are outcomes only for those. Commit the others next.
+   * Returns one outcome per command, in order. An error of the store is an outcome too. Claims may make a commit too large:
+   * then it ends after the first commands, and there are outcomes only for those. Commit the others next.
    */
   commit(group: Command[]): Outcome[] {
     if (this.failure !== undefined) return group.map(() => ({ failure: ending }))
     const faults = group.every(({ kind }) => kind === 'vacuum') ? undefined : this.#faults
     try {
-      this.#db.run('BEGIN IMMEDIATE')
+      this.db.run('BEGIN IMMEDIATE')
     } catch (error) {
       return failAll(group, error, 'begin')
     }
@@ -117,7 +115,7 @@ export class WriteConnection {
       if (faults !== undefined) faultPoint(faults, 'statement')
     } catch (error) {
       if (isFatal(error)) {
-        // A full disk, an I/O error: it concerns the whole group.
+        // The error, such as a full disk, concerns the whole group.
         this.#reopen()
         return failAll(group, error, 'statement')
       }
@@ -131,7 +129,7 @@ export class WriteConnection {
     }
     try {
       if (faults !== undefined) faultPoint(faults, 'commit')
-      this.#db.run('COMMIT')
+      this.db.run('COMMIT')
       return outcomes
     } catch (error) {
       const later = group.slice(outcomes.length)
@@ -157,36 +155,24 @@ export class WriteConnection {
     }
   }
 
-  /** Pages in the WAL, and how many of them are in the database file too. */
+  /** The number of pages in the WAL, and of those that are in the database file too. */
   walPages(): { log: number; checkpointed: number } {
-    return this.#db.prepare<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(NOOP)').get()!
-  }
-
-  /** For a WAL reset: the checkpoint thread has already copied most pages. */
-  checkpoint(): CheckpointFault | undefined {
-    return this.#db.checkpoint()
-  }
-
-  /** Nothing may be pending. */
-  truncateWal(): CheckpointFault | undefined {
-    return this.#db.truncateWal()
-  }
-
-  close(): void {
-    this.#db.close()
+    return this.db.one('PRAGMA wal_checkpoint(NOOP)')!
   }
 }
+
+type Phase = 'begin' | 'statement' | 'commit'
 
 const ending: CommandFailure = {
   code: 'unavailable',
   message: 'The disk failed and the server is ending; nothing was applied.',
 }
 
-/** Whether it concerns the whole group. A damaged page does not: only the commands that need it fail. */
+/** Whether the error concerns the whole group. A damaged page does not: only the commands that need it fail. */
 const isFatal = (error: unknown): boolean =>
   !isDamage(error) && /^SQLITE_(FULL|IOERR|NOMEM|READONLY|CANTOPEN)/.test(codeOf(error))
 
-const describeFailure = (error: unknown, phase: 'begin' | 'statement' | 'commit'): CommandFailure => {
+const describeFailure = (error: unknown, phase: Phase): CommandFailure => {
   const code = codeOf(error)
   const cause = `${phase}: ${code} ${(error as Error).message ?? error}`
   if (code.startsWith('SQLITE_FULL')) {
@@ -215,7 +201,7 @@ const describeFailure = (error: unknown, phase: 'begin' | 'statement' | 'commit'
   return { code: 'internal', message: 'The store failed; nothing was applied.', cause }
 }
 
-const failAll = (commands: Command[], error: unknown, phase: 'begin' | 'statement' | 'commit'): Outcome[] => {
+const failAll = (commands: Command[], error: unknown, phase: Phase): Outcome[] => {
   const failure = describeFailure(error, phase)
   return commands.map(() => ({ failure }))
 }

@@ -37,7 +37,7 @@ export class WriteQueue {
     return this.#queued.size
   }
 
-  /** Without those of maintenance. */
+  /** The bytes of all queued writes but those of maintenance. */
   get bytes(): number {
     return this.#bytes.used
   }
@@ -79,7 +79,7 @@ export class WriteQueue {
   }
 }
 
-/** The organization whose turn a command takes. */
+/** Returns the organization whose turn a command takes. */
 const orgOf = ({ command }: QueuedWrite): number => {
   if ('fence' in command) return command.fence.orgId
   return 'orgId' in command ? command.orgId : maintenanceOrgId

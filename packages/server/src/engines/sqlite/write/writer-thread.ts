@@ -1,25 +1,25 @@
+import { threadClock } from '../archive/clock-watch.ts'
 import { CommitTimeWriter } from '../archive/commit-times.ts'
-import { threadClock } from '../archive/server-clock.ts'
 import type { CheckpointFault } from '../connection.ts'
 import { type Command, decodeGroup, encodeOutcomes } from './command.ts'
 import { WriteConnection } from './write-connection.ts'
 
-// The writer thread. Every command that has arrived when a commit ends is in the next commit, so the writer does not wait
-// for the serving thread to notice that it is free.
+// This is the writer thread. Every command that has arrived when a commit ends is in the next commit, so the writer does not
+// wait for the serving thread to notice that it is free.
 
 declare const self: Worker
 
-/** With an archive the WAL is made so small by the first commit after a reset: see checkpoint-policy.ts. */
+/** The first commit after a reset makes the WAL this small if there is an archive: see checkpoint-policy.ts. */
 const archivedWalBytes = 4 * 1024 * 1024
 
-/** With an archive: where the times of commits are written. `clock`: see threadClock. */
-export interface CommitTimesPlace {
+/** The file for the times of commits, with an archive. `clock`: see threadClock. */
+export interface CommitTimesFile {
   path: string
   clock: string | undefined
 }
 
 export type ToWriter =
-  | { open: string; faults?: string; times?: CommitTimesPlace; timesCommits: boolean }
+  | { open: string; faults?: string; times?: CommitTimesFile; timesCommits: boolean }
   | { group: string }
   | { checkpoint: true; truncates: boolean }
   | { close: true }
@@ -33,7 +33,7 @@ interface ConnectionEvents {
 
 interface WalState {
   walPages: number
-  /** Those not in the database file yet. */
+  /** The pages that are not in the database file yet. */
   pendingPages: number
 }
 
@@ -45,7 +45,7 @@ export type FromWriter =
   | { closed: true }
 
 let connection: WriteConnection
-/** Only for the metrics. */
+/** Set only for the metrics. */
 let timesCommits = false
 let times: CommitTimeWriter | undefined
 let waiting: Command[] = []
@@ -78,7 +78,7 @@ const takeEvents = (): ConnectionEvents | undefined => {
 }
 
 const commitWaiting = (): void => {
-  // All its requests have arrived, and none is answered: what the archive has to know.
+  // The archive needs this time: all requests of the commit have arrived, and none is answered.
   const began = times?.begin()
   const startedAt = timesCommits ? performance.now() : 0
   const outcomes = connection.commit(waiting)
@@ -92,9 +92,9 @@ const commitWaiting = (): void => {
 
 const checkpoint = (truncates: boolean): void => {
   checkpointDue = undefined
-  let fault = connection.failure === undefined ? connection.checkpoint() : undefined
+  let fault = connection.failure === undefined ? connection.db.checkpoint() : undefined
   const mayTruncate = truncates && fault === undefined && connection.failure === undefined
-  if (mayTruncate && walState().pendingPages === 0) fault = connection.truncateWal()
+  if (mayTruncate && walState().pendingPages === 0) fault = connection.db.truncateWal()
   reply({ checkpointed: true, ...walState(), fault })
 }
 
@@ -130,7 +130,7 @@ self.onmessage = (event: MessageEvent<ToWriter>) => {
     }
   } else {
     checkpointDue = undefined
-    connection.close()
+    connection.db.close()
     reply({ closed: true })
   }
 }

@@ -1,0 +1,44 @@
+import { signal } from '@preact/signals'
+import { pageRowsMax, runsCountedInListingMax } from '../../../server/src/core/limits.ts'
+import { connection, pathOf, read } from '../api/request.ts'
+import type { RunStatus, TaskRow } from '../api/types.ts'
+
+// How many runs the tasks have, by status. The rail and the first page show what the screens of tasks have read last.
+
+export type RunCounts = Record<RunStatus, number>
+
+/** `max`: how far the server has counted. */
+export const showCount = (count: number, max: number): string =>
+  `${count.toLocaleString('en')}${count >= max ? '+' : ''}`
+
+/** What is shown of a task: waiting and failed runs as text, and no text for none. */
+export interface ShownCounts {
+  queued: string
+  failed: string
+}
+
+const shown = (count: number, max: number): string => (count === 0 ? '' : showCount(count, max))
+
+/** By `db/task`. */
+export const runCounts = signal<ReadonlyMap<string, ShownCounts>>(new Map())
+
+export const keepCounts = (db: string, tasks: readonly TaskRow[], max: number): void => {
+  const found = new Map(runCounts.value)
+  for (const { task, counts } of tasks) {
+    if (counts) found.set(`${db}/${task}`, { queued: shown(counts.queued, max), failed: shown(counts.failed, max) })
+  }
+  runCounts.value = found
+}
+
+export interface TaskList {
+  tasks: TaskRow[]
+  cursor: string | null
+}
+
+/** One request for the tasks of a database and their counts. An answer to a session that has ended is not kept. */
+export const readTasks = async (db: string, signal?: AbortSignal): Promise<TaskList> => {
+  const { key } = connection
+  const list = await read<TaskList>('GET', `${pathOf('v1', db, '_tasks')}?limit=${pageRowsMax}&counts=true`, { signal })
+  if (connection.key === key) keepCounts(db, list.tasks, runsCountedInListingMax)
+  return list
+}

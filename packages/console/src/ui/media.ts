@@ -1,0 +1,15 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+
+/** Whether the page is as the media query says, now and when that changes. */
+export const useMedia = (media: MediaQueryList): boolean => {
+  const isMatching = useSignal(media.matches)
+  useEffect(() => {
+    const change = () => {
+      isMatching.value = media.matches
+    }
+    media.addEventListener('change', change)
+    return () => media.removeEventListener('change', change)
+  }, [])
+  return isMatching.value
+}
