@@ -104,7 +104,7 @@ describe('tasks', () => {
   test('declare prints what the API answers; list, describe, drop and restore show the same task', async () => {
     const db = newDb()
     const declared = await lines(['tasks', 'declare', 'mail', '--db', db])
-    expect(declared).toEqual([(await api.get(`/v1/${db}/_tasks/mail`)).text])
+    expect(declared).toEqual([(await api.get(`/v1/${db}/_tasks/mail`)).text.trimEnd()])
     expect(await lines(['tasks', 'describe', 'mail', '--db', db])).toEqual(declared)
     expect(await lines(['tasks', 'list', '--db', db, '--json'])).toEqual(declared)
     const dropped = await object(['tasks', 'drop', 'mail', '--db', db])

@@ -164,9 +164,11 @@ const faults: Record<
   invalid_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, 'Shop') }) },
   reserved_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, '_shop') }) },
   invalid_request: {
-    tries: (one) => hasKey(one) || one.id === 'putFileByUrl',
-    spoil: ({ target, headers }, to) =>
-      isByUrl(to) ? { headers: { ...headers, 'If-Match': '*' } } : { target: add(target, 'pretty=true') },
+    tries: (one) => hasKey(one) || one.id === 'putFileByUrl' || one.id === 'getDescription',
+    spoil: ({ target, headers }, to) => {
+      if (to.id === 'getDescription') return { target: add(target, 'area=record') }
+      return isByUrl(to) ? { headers: { ...headers, 'If-Match': '*' } } : { target: add(target, 'pretty=true') }
+    },
   },
   invalid_key: {
     tries: (operation) =>
