@@ -72,7 +72,7 @@ const signingIn = (it: Console): void => {
     expect(hours).toBeGreaterThan(11.9)
     expect(hours).toBeLessThanOrEqual(12)
     sent.length = 0
-    await page.getByRole('link', { name: 'Keys' }).click()
+    await page.locator('nav').getByRole('link', { name: 'Keys' }).click()
     await page.getByRole('row').getByText(own.masked).waitFor()
     const withKey = sent.filter((authorization) => authorization !== '')
     expect(withKey.length).toBeGreaterThan(0)
@@ -252,7 +252,7 @@ const signingIn = (it: Console): void => {
     await messages.first().getByRole('button', { name: 'Revoke it now' }).click()
     await page.waitForFunction(() => document.querySelectorAll('.screen > .message').length === 1)
     // In the list of keys it is revoked as any other, and then nothing claims that it works.
-    await page.getByRole('link', { name: 'Keys' }).click()
+    await page.locator('nav').getByRole('link', { name: 'Keys' }).click()
     await page
       .getByRole('row')
       .filter({ hasText: 'active' })
@@ -502,7 +502,7 @@ const signingIn = (it: Console): void => {
     await page.waitForLoadState('networkidle')
     it.server.setClock(3_600_001)
     while (await isAlive(key)) await Bun.sleep(50)
-    await page.getByRole('link', { name: 'Keys' }).click()
+    await page.locator('nav').getByRole('link', { name: 'Keys' }).click()
     await page.getByText('Signed out:').waitFor()
     expect(await page.locator('.message').innerText()).toContain('expired')
   })
