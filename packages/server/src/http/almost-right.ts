@@ -37,7 +37,7 @@ const found: Say = (names) => `records are found by ${to('queryRecords', names)}
 /** A parameter with the name of a field: `?status=open`. */
 const foundByField: Say = (names) =>
   `there are no filters in a URL; ${found(names)}, those with one value of a field by a declared index: { "index": "i1", "hash": … }`
-const foundByKeys: Say = (names) => `many records are read by ${to('findRecords', names)} with keys in the body`
+const counted: Say = (names) => `records are counted by ${to('queryRecords', names)} with "select": "count"`
 const recordsDeleted: Say = (names) => `records are deleted by ${to('deleteRecord', names)}`
 const batched: Say = (names) => `many records are written by ${to('applyBatch', names)} with operations in the body`
 const restored: Say = (names) => `a deleted table is restored by ${to('restoreTable', names)}`
@@ -68,14 +68,14 @@ const runsListed: Say = (names) => `runs are listed by ${belowTask('POST', names
 const runsCancelled: Say = (names) =>
   `a run is cancelled, not deleted: ${belowTask('POST', names, '/runs/:run/cancel')}`
 const taskPaused: Say = (names) =>
-  `a task is paused and resumed by its declaration: ${to('declareTask', names)} with paused`
+  `a task is paused and resumed by its declaration, always sent as a whole: ${to('declareTask', names)} with paused and all else that it has`
 const runParts: Say = (names) =>
   `below ${belowTask('', names, '').trim()}/runs/:run are cancel, retry, extend and finish`
 const taskParts: Say = (names) =>
   `below ${belowTask('', names, '').trim()} are run, query, claim, batch, secret, restore and runs/:run; ${runParts(names)}`
 const replaced: Say = (names) => `a record is always written as a whole; ${written(names)}`
 const itemWritten: Say = (names) => `an item is written by ${to('putItem', names)} with the document as the body`
-const itemIsAt: Say = (names) => `an item is at ${to('getItem', names)}`
+const itemIsAt: Say = (names) => `an item is at ${to('getItem', names).slice(4)}`
 
 // ── 405: the path has other methods ────────────────────────────────────────────────────────────────────────
 
@@ -83,25 +83,14 @@ const record = '/v1/:db/:table/:hashKey'
 const fileUrlPath = '/files/:bucketId/:name'
 const item = '/api/collections/:collection/items/:id'
 const searches = ['search', 'list', 'scan', 'filter', 'select', 'all', 'records', 'items']
-/** Hash keys that look like the names of files: `_buckets` is missing in the path. */
-const fileLike = /\.[A-Za-z][A-Za-z0-9]{1,4}$/
 const batches = ['bulk', 'import', 'transaction', 'many']
 
-/** The names of a request whose path has a bucket in the place of the table. */
-const asBucket = ({ db, table }: Names): Names => ({ db, ...(table !== 'buckets' && { bucket: table }) })
-
-const writtenOrFile =
-  (says: Say): Say =>
-  (names) =>
-    `${says(names)}; ${filesWritten(asBucket(names))}`
-
 /**
- * The first row that fits says the hint. `words`: only if the last segment of the path is one of them, or of that form.
+ * The first row that fits says the hint. `words`: only if the last segment of the path is one of them.
  */
-const wrongMethods: readonly { methods: string; path: string; words?: readonly string[] | RegExp; say: Say }[] = [
-  { methods: 'PUT POST', path: record, words: fileLike, say: writtenOrFile(writtenElsewhere) },
-  { methods: 'PUT POST', path: `${record}/:rangeKey`, words: fileLike, say: writtenOrFile(writtenElsewhere) },
+const wrongMethods: readonly { methods: string; path: string; words?: readonly string[]; say: Say }[] = [
   { methods: 'POST', path: record, words: searches, say: found },
+  { methods: 'POST', path: record, words: ['count'], say: counted },
   { methods: 'POST', path: record, words: batches, say: batched },
   { methods: 'POST', path: record, words: ['undelete', 'recover'], say: restored },
   { methods: 'POST', path: record, words: ['delete', 'remove'], say: recordsDeleted },
@@ -114,30 +103,16 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
   { methods: 'PATCH', path: '/v1/:db/:table', say: replaced },
   { methods: 'PATCH', path: record, say: replaced },
   { methods: 'PATCH', path: `${record}/:rangeKey`, say: replaced },
-  { methods: 'PUT PATCH', path: '/v1/:db/:table/query', say: found },
-  { methods: 'PUT PATCH', path: '/v1/:db/:table/find', say: foundByKeys },
   { methods: 'PUT PATCH', path: '/v1/:db/:table/batch', say: batched },
-  { methods: 'PUT PATCH', path: '/v1/:db/:table/restore', say: restored },
-  { methods: 'POST PUT', path: '/v1', say: tableCreated },
   { methods: 'POST PUT', path: '/v1/:db', say: tableCreated },
   { methods: 'DELETE', path: '/v1/:db', say: tablesDeleted },
   { methods: 'POST', path: item, say: itemWritten },
   { methods: 'PATCH', path: item, say: (names) => `an item is always written as a whole; ${itemWritten(names)}` },
   { methods: 'POST PUT', path: '/v1/:db/_buckets', say: bucketsCreated },
   {
-    methods: 'DELETE',
-    path: '/v1/:db/_buckets',
-    say: (names) => `buckets are deleted by ${to('deleteBucket', names)}`,
-  },
-  {
     methods: 'PUT',
     path: '/v1/:db/_buckets/:bucket',
     say: (names) => `${bucketsCreated(names)}; ${filesWritten(names)}`,
-  },
-  {
-    methods: 'PATCH',
-    path: '/v1/:db/_buckets/:bucket',
-    say: (names) => `a bucket has nothing to change; a file is changed by ${fileTo('PATCH', names)}`,
   },
   { methods: 'POST', path: filePath, words: [...searches, 'files', 'find', 'ls'], say: filesListed },
   { methods: 'POST', path: filePath, words: ['url', 'urls', 'sign', 'signed-url', 'getUrl'], say: urlsMade },
@@ -148,28 +123,12 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
     path: fileUrlPath,
     say: () => 'a signed URL for an upload takes PUT with the bytes as the body (curl -T FILE, not -F)',
   },
-  {
-    methods: 'DELETE',
-    path: fileUrlPath,
-    say: () => `no URL deletes a file; ${filesDeleted({})} with a secret key`,
-  },
   { methods: 'POST PUT', path: '/v1/:db/_tasks', say: tasksDeclared },
-  { methods: 'DELETE', path: '/v1/:db/_tasks', say: (names) => `tasks are deleted by ${to('deleteTask', names)}` },
   { methods: 'POST', path: '/v1/:db/_tasks/:task', say: taskOrRun },
   {
     methods: 'PATCH',
     path: '/v1/:db/_tasks/:task',
     say: (names) => `a declaration is always sent as a whole; ${tasksDeclared(names)}`,
-  },
-  {
-    methods: 'PUT PATCH',
-    path: '/v1/:db/_tasks/:task/restore',
-    say: (names) => `a deleted task is restored by ${to('restoreTask', names)}`,
-  },
-  {
-    methods: 'GET PUT PATCH',
-    path: '/v1/:db/_tasks/:task/secret',
-    say: (names) => `a secret is shown once, when it is created: ${to('createTaskSecret', names)}`,
   },
   { methods: 'DELETE', path: '/v1/:db/_tasks/:task/runs/:run', say: runsCancelled },
   {
@@ -177,8 +136,6 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
     path: '/v1/:db/_tasks/:task/runs/:run',
     say: (names) => `${runsAdded(names)}; ${runParts(names)}`,
   },
-  { methods: 'PUT', path: '/api/keys', say: () => `keys are created by ${to('createApiKey', {})}` },
-  { methods: 'DELETE', path: '/api/keys', say: () => `keys are revoked by ${to('revokeApiKey', {})}` },
   {
     methods: 'GET',
     path: '/api/keys/:id',
@@ -198,16 +155,13 @@ type Params = Readonly<Record<string, string | undefined>>
 /** Names of files have several segments; their hints are those of one. */
 const withShortName = (path: string): string => path.replace(/\/(?::name1\/.*|\*)$/, '/:name')
 
-const isOneOf = (words: readonly string[] | RegExp, word: string): boolean =>
-  words instanceof RegExp ? words.test(word) : words.includes(word)
-
 /** The hint for a method that the path does not have; `allow` are those that it has. */
 export const wrongMethodHint = (method: string, path: string, params: Params, allow: string): string => {
   const short = withShortName(path)
   const last = params[/:(\w+)$/.exec(path)?.[1] ?? ''] ?? ''
   const row = wrongMethods.find(
     ({ methods, path: of, words }) =>
-      of === short && methods.split(' ').includes(method) && (words === undefined || isOneOf(words, last)),
+      of === short && methods.split(' ').includes(method) && (words === undefined || words.includes(last)),
   )
   const own =
     row === undefined ? `It takes ${allow}.` : `${sentence(row.say(namesIn(params)))} This path takes ${allow}.`
@@ -270,22 +224,13 @@ const wrongInputs: readonly WrongInput[] = [
     [undefined, ...recordFields],
     (names) => `this path is the table; ${recordsDeleted(names)}`,
   ),
-  wrongInput('getRecord', queryFields, found),
-  wrongInput('getItem', [...queryFields, ...listingFields], found),
   wrongInput('getRecord', ['rangeKey'], () => 'the range key is a segment of the path, after the hash key'),
   wrongInput('createBucket', fileFields, filesWrittenByPut),
   // Only a file is so large or of another type.
   { operation: 'createBucket', code: 'body_too_large', say: filesWrittenByPut },
   { operation: 'createBucket', code: 'unsupported_media_type', say: filesWrittenByPut },
-  wrongInput('describeBucket', [...queryFields, ...listingFields], filesListed),
-  wrongInput('describeBucket', ['name', 'file', 'key', 'id'], (names) => `a file is read by ${fileTo('GET', names)}`),
   // Without the body or the parameter, this request would delete the bucket.
   wrongInput('deleteBucket', [undefined, ...fileFields], (names) => `this path is the bucket; ${filesDeleted(names)}`),
-  wrongInput(
-    'declareTask',
-    ['payload', 'runAt', 'delaySeconds', 'key', 'id'],
-    (names) => `this request declares a task; ${runsAdded(names)}`,
-  ),
   wrongInput('declareTask', ['every', 'cron', 'timezone'], () => 'it belongs into "schedule"'),
   wrongInput('describeTask', ['status', ...queryFields, ...listingFields], runsListed),
   // Without the body or the parameter, this request would delete the task.
@@ -302,23 +247,24 @@ const wrongInputs: readonly WrongInput[] = [
   unknownInput('describeBucket', filesListed),
   { operation: 'queryRecords', code: 'invalid_key', fields: ['hash'], missing: true, beside: true, say: found },
   { operation: 'getRecord', code: 'record_not_found', words: ['query', ...searches], beside: true, say: found },
+  { operation: 'getRecord', code: 'record_not_found', words: ['count'], beside: true, say: counted },
 ]
 
-/** A bucket was meant: `/v1/_buckets` without a database, or `/v1/app/buckets`, which is a table. */
-const bucketMeant = (params: Params, { code }: CubbyError): Say | undefined => {
-  if (code === 'reserved_name' && params.db === '_buckets') return bucketsListed
-  return code === 'table_not_found' && params.table === 'buckets' ? bucketsListed : undefined
+const listed: Readonly<Record<string, Say>> = {
+  tables: (names) => `tables are listed by ${to('listTables', names)}`,
+  buckets: bucketsListed,
+  tasks: tasksListed,
 }
 
-/** The same for tasks. */
-const taskMeant = (params: Params, { code }: CubbyError): Say | undefined => {
-  if (code === 'reserved_name' && params.db === '_tasks') return tasksListed
-  return code === 'table_not_found' && params.table === 'tasks' ? tasksListed : undefined
+/** Another listing was meant: `/v1/_buckets` without a database, or `/v1/app/buckets`, which is a table. */
+const listingMeant = ({ db, table }: Params, { code }: CubbyError): Say | undefined => {
+  if (code === 'reserved_name') return db === '_buckets' || db === '_tasks' ? listed[db.slice(1)] : undefined
+  return code === 'table_not_found' && table !== undefined && Object.hasOwn(listed, table) ? listed[table] : undefined
 }
 
 /** The same error with a better hint, if its input shows which other request was meant. */
 export const withBetterHint = (operation: string, params: Params, error: CubbyError): CubbyError => {
-  const meant = bucketMeant(params, error) ?? taskMeant(params, error)
+  const meant = listingMeant(params, error)
   if (meant !== undefined) return hinted(error, params, meant, error.code === 'table_not_found')
   const row = wrongInputs.find(
     (one) =>
@@ -387,20 +333,11 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
       `an item has one id; its range key is a parameter: ${to('getItem', collectionAt(part))}?rangeKey=…; a / inside an id is written as %2F`,
   },
   { path: /^(\/api\/collections\/[^/]+)(?:\/(?!items\/[^/])|$)/, say: (part) => itemIsAt(collectionAt(part)) },
-  {
-    path: new RegExp(`^(/collections/[^/]+/items${plain}?)$`),
-    say: (part) => `items are below /api: /api${part}`,
-  },
   // The last name is empty. The path without its slash must not be suggested: there, DELETE removes the bucket.
   {
     methods: 'DELETE',
     path: /^(\/v1\/[^/]*\/_buckets\/.*\/)$/,
     say: (part) => `the name of the file is empty or ends with a slash; ${filesDeleted(namesAt(part))}`,
-  },
-  {
-    methods: 'PUT PATCH',
-    path: /^(\/v1\/[^/]+\/_buckets\/[^/]+)\/+$/,
-    say: (part) => `the name of the file is missing; ${filesWritten(namesAt(part))}`,
   },
   // `…/_buckets/avatars/ada/`, `…/_buckets/avatars//a.txt`: also the name of a folder, which buckets do not have.
   {
@@ -449,30 +386,21 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
     say: (part) => `without the slash at its end: ${part}`,
   },
   { path: new RegExp(`^/api(/v1${plain}*)$`), say: (part) => `tables and records are below /v1: ${part}` },
-  {
-    path: new RegExp(`^(/[a-z0-9-][a-z0-9_-]{0,63}/_buckets${plain}*)$`),
-    say: (part) => `buckets and files are below /v1: /v1${part}`,
-  },
-  {
-    path: new RegExp(`^(/[a-z0-9-][a-z0-9_-]{0,63}/_tasks${plain}*)$`),
-    say: (part) => `tasks and runs are below /v1: /v1${part}`,
-  },
   { path: /^\/(?:api\/)?_?tasks(?:\/[A-Za-z0-9_.-]+)*$/, say: () => tasksListed({}) },
   { path: /^\/(?:api\/)?_?buckets(?:\/[A-Za-z0-9_.-]+)*$/, say: () => bucketsListed({}) },
+  { path: /^\/(?:api\/)?version$/, say: () => 'the version is in GET /' },
+  { path: /^\/api\/keys\/[^/]+\/(?:revoke|delete)$/, say: () => `keys are revoked by ${to('revokeApiKey', {})}` },
   { path: /^(\/keys(?:\/[A-Za-z0-9_]+)?)$/, say: (part) => `keys are below /api: /api${part}` },
   { path: /^\/(?:api\/)?(?:docs|openapi|swagger|redoc|api-docs)(?:\.(?:json|ya?ml))?$/, say: () => descriptions },
   {
     path: /^\/(?:health|healthcheck|livez|ping|status|ready)$/,
     say: () => 'GET /healthz says whether the process is alive, GET /readyz whether it can serve',
   },
-  { path: new RegExp(`^/v[02-9]\\d*(${plain}*)$`), say: (part) => `the version is v1: /v1${part}` },
   {
-    path: new RegExp(`^((?!/(?:v\\d+|api|keys|docs|healthz|readyz)/)(?:/[a-z0-9-][a-z0-9_-]{0,63}){2}${plain}{0,2})$`),
+    path: new RegExp(
+      `^((?!/(?:v\\d+|api|keys|docs|healthz|readyz)/|.*/v\\d+/)(?:/[a-z0-9-][a-z0-9_-]{0,63}){2}${plain}{0,2})$`,
+    ),
     say: (part) => `tables and records are below /v1: /v1${part}`,
-  },
-  {
-    path: /^(\/v1\/[^/]+)\/tasks\/[^/]+(?:\/[^/]+){2,}$/,
-    say: (part) => `tasks and runs are below ${to('listTasks', namesAt(part)).slice(4)}; ${taskParts(namesAt(part))}`,
   },
   {
     path: /^\/v1(?:\/[^/]+){5,}$/,

@@ -250,6 +250,11 @@ export class McpServer {
   #callTool(message: ReadMessage, request: McpRequest): Awaitable<Result> {
     const { name, arguments: given } = message.params
     if (typeof name !== 'string') throw invalidParams('params.name is not a string.')
+    // Without this, the tool would run as if it had been called without arguments.
+    const misnamed = ['args', 'input', 'params', 'parameters'].find((one) => Object.hasOwn(message.params, one))
+    if (given === undefined && misnamed !== undefined) {
+      throw invalidParams(`params.${misnamed} is not read: write it as params.arguments.`)
+    }
     const tool = findTool(name, request.access.apiKey, request.endpoint)
     if (tool === undefined) throw invalidParams(`Unknown tool: ${name.slice(0, 80)}`)
     if (given !== undefined && !message.hasObject('arguments')) {

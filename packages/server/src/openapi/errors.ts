@@ -332,7 +332,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   },
   table_not_found: {
     message: 'There is no table invoices in database app.',
-    hint: 'Create it: POST /v1/app/invoices',
+    hint: 'Create it with the indices that it needs, which cannot be changed later: POST /v1/app/invoices',
   },
   bucket_not_found: {
     message: 'There is no bucket invoices in database app.',

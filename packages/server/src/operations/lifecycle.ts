@@ -32,7 +32,7 @@ const wordsOf: Readonly<Record<TableKind, Words>> = {
     listing: 'tables',
     deletedListing: 'deleted',
     operations: { create: 'createTable', restore: 'restoreTable', remove: 'deleteTable', list: 'listTables' },
-    createIt: 'Create it',
+    createIt: 'Create it with the indices that it needs, which cannot be changed later',
     createNew: 'create a new, empty table',
   },
   bucket: {

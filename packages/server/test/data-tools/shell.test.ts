@@ -418,7 +418,7 @@ describe("errors are the server's own message with a hint for the shell, on stan
     const db = newDb()
     const { stderr, exitCode } = await run(['get', '--db', db, '--table', 'nope', 'a'])
     expect({ stderr, exitCode }).toEqual({
-      stderr: `cubby: There is no table nope in database ${db}. Create it: cubby table create nope --db ${db}\n`,
+      stderr: `cubby: There is no table nope in database ${db}. Create it with the indices that it needs, which cannot be changed later: cubby table create nope --db ${db}\n`,
       exitCode: 1,
     })
   })

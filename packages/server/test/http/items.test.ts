@@ -434,7 +434,9 @@ describe('a table that there is not', () => {
       for (const method of ['GET', 'PUT', 'DELETE']) {
         const target = pathOf('a', '', collection)
         const answer = await service.api.raw(method, target, method === 'PUT' ? { body: '{}' } : {})
-        expect(refused(answer, 404, 'table_not_found').hint).toBe(`Create it: POST ${path}`)
+        expect(refused(answer, 404, 'table_not_found').hint).toBe(
+          `Create it with the indices that it needs, which cannot be changed later: POST ${path}`,
+        )
       }
     }
   })

@@ -32,7 +32,9 @@ test('what the caller may not do is said with the call', async () => {
   ] as const) {
     // A typo is more likely: the list comes first.
     const hint = await hintOf(by, 'query_records', { ...missing, index: 't' }, 'table_not_found')
-    expect(hint).toBe(`Create it: after a look at list_tables, ${create}${barrier}`)
+    expect(hint).toBe(
+      `Create it with the indices that it needs, which cannot be changed later: after a look at list_tables, ${create}${barrier}`,
+    )
     const deleted = { db: 'app', table: gone.name }
     const restore = await hintOf(by, 'query_records', { ...deleted, index: 't' }, 'table_not_found')
     expect(restore).toContain(`: restore_table ${JSON.stringify(deleted)}${barrier}; or create`)

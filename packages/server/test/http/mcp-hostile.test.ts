@@ -232,7 +232,9 @@ test('another organization with the same names sees nothing, and its errors say 
   await tryAll(stranger)
   // A table of the other organization is no similar name.
   const { hint } = await stranger.refused('describe_table', { db, table: 'ordes' }, 'table_not_found')
-  expect(hint).toBe(`Create it: after a look at list_tables, create_table {"db":"${db}","table":"ordes"}`)
+  expect(hint).toBe(
+    `Create it with the indices that it needs, which cannot be changed later: after a look at list_tables, create_table {"db":"${db}","table":"ordes"}`,
+  )
   ok(await service.stranger.post(`/v1/${db}/${table}`), 201)
   await tryAll(stranger)
   for (const answer of answers) {

@@ -451,6 +451,15 @@ describe('versions', () => {
       rpcRefused(await request(service.server, method, { cursor: 'x' }, secret()), 200, -32602)
     }
   })
+
+  // A tool that runs as if it had no arguments answers something else than what was asked.
+  test('arguments under another name: -32602, and the message has the right one', async () => {
+    for (const name of ['args', 'input', 'params', 'parameters']) {
+      const params = { name: 'list_tables', [name]: { db: 'app' } }
+      const { message } = rpcRefused(await request(service.server, 'tools/call', params, secret()), 200, -32602)
+      expect(message).toBe(`params.${name} is not read: write it as params.arguments.`)
+    }
+  })
 })
 
 describe('messages', () => {

@@ -34,7 +34,7 @@ export const kinds: Kind[] = [
     method: 'POST',
     body: { indices: { i1: { hashField: 'a' } } },
     isReadByPublicKeys: true,
-    create: 'Create it',
+    create: 'Create it with the indices that it needs, which cannot be changed later',
     createAnew: 'create a new, empty table',
     below: [
       ['PUT', '', { hashKey: 'one', data: { a: null } }],

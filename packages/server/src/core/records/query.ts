@@ -50,7 +50,8 @@ const parseQueryLimit = (value: unknown, select: Selection): number =>
 
 const noFilters =
   'There are no filters: { "index": "t" } reads the newest records, and a declared index those with one value: { "index": "i1", "hash": … }.'
-const byDirection = 'The order is given by "ascending": true or false.'
+const byDirection =
+  'The order is given by "ascending": true, or false for the highest first. Only what the range reads can be sorted by.'
 const byCursor = 'Go on with "cursor": that of the last answer.'
 
 /** What queries of other services have. */

@@ -74,10 +74,17 @@ const compareOperands = (a: IndexScalar, b: IndexScalar, over: RangeOver): numbe
     ? Buffer.compare(utf8Bytes(a as string), utf8Bytes(b as string))
     : Buffer.compare(utf8Bytes(encodeIndexValue(a)), utf8Bytes(encodeIndexValue(b)))
 
+/** The hint for a date beside a date-time, which is compared as a number. */
+const dateHint = (low: IndexScalar, high: IndexScalar): string | undefined => {
+  const text = typeof low === 'string' ? low : high
+  if (typeof text !== 'string' || !/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text)) return undefined
+  return `A date-time is compared as a number, and a date as text. Write ${text} as "${text}T00:00:00Z".`
+}
+
 /** Two bounds have one type, and the lower one is not above the upper one in the order of the index. */
 const refuseBounds = (field: string, low: IndexScalar, high: IndexScalar, over: RangeOver, hint: string): void => {
   if (typeof low !== typeof high) {
-    refuse(field, `has a ${typeof low} and a ${typeof high}; both bounds must have the same type.`)
+    refuse(field, `has a ${typeof low} and a ${typeof high}; both bounds must have the same type.`, dateHint(low, high))
   }
   if (compareOperands(low, high, over) > 0) refuse(field, 'has its low bound above its high one.', hint)
 }

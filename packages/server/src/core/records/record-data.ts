@@ -116,7 +116,7 @@ export const parseTtl = (value: unknown, field: string, nowMs: number | undefine
 const secondsHint = (value: unknown): string | undefined => {
   if (typeof value !== 'string' || value.length > 40) return undefined
   if (/^[0-9]{10}$/.test(value)) return `Write it as ${value}.`
-  const ms = Date.parse(value)
+  const ms = /^[0-9]{13}$/.test(value) ? Number(value) : Date.parse(value)
   return ms >= 0 ? `Write it as ${Math.floor(ms / 1000)}.` : undefined
 }
 

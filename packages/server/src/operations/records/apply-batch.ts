@@ -50,7 +50,10 @@ const parseOperation = (envelope: Envelope, text: string, nowMs: number, positio
   throw new CubbyError(
     'invalid_request',
     `${prefix}op is ${describeValue(members.op)}; it takes "put", "delete", "run" or "finish".`,
-    { field: `${prefix}op`, hint: 'Write it as "put" to write a record, or as "delete" to delete one.' },
+    {
+      field: `${prefix}op`,
+      hint: 'Write it as "put" to write a record as a whole, or as "delete" to delete one. A batch reads nothing.',
+    },
   )
 }
 
