@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readIndexEntries } from '../packages/server/src/core/tables/indices.ts'
-import { parseBatch, parseBatchInSteps } from '../packages/server/src/operations/records/apply-batch.ts'
+import { parseBatch, parseBatchInSlices } from '../packages/server/src/operations/records/apply-batch.ts'
 import { parsePut } from '../packages/server/src/operations/records/put-record.ts'
 import { dataText, drawValues, shapeOf } from './workload.ts'
 
@@ -61,11 +61,11 @@ const microseconds = (work: () => unknown): number => {
 }
 
 const longestStepMs = (text: string): number => {
-  const steps = parseBatchInSteps(text, nowMs)
+  const slices = parseBatchInSlices(text, nowMs)
   let longest = 0
   for (;;) {
     const startedAtMs = performance.now()
-    const { done } = steps.next()
+    const { done } = slices.next()
     longest = Math.max(longest, performance.now() - startedAtMs)
     if (done === true) return longest
   }

@@ -70,7 +70,7 @@ export class HttpSubject implements Subject {
 
   async measure(scenario: Scenario, seconds: number): Promise<Measurement> {
     const templates = this.dialect.templates(scenario, this.shape)
-    await this.#look(scenario, templates)
+    await this.#poll(scenario, templates)
     return this.run(templates, seconds, scenario)
   }
 
@@ -86,7 +86,7 @@ export class HttpSubject implements Subject {
   }
 
   /** Only right responses count: one of each kind is checked before the load starts. */
-  async #look(scenario: Scenario, templates: RequestTemplate[]): Promise<void> {
+  async #poll(scenario: Scenario, templates: RequestTemplate[]): Promise<void> {
     if (this.#looked.has(scenario)) return
     this.#looked.add(scenario)
     for (const { parts } of templates) {

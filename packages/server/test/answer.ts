@@ -1,7 +1,7 @@
 // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came; tests look into it.
 export type Json = any
 
-export interface Answer {
+export interface ApiResponse {
   status: number
   headers: Headers
   text: string

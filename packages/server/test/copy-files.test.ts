@@ -163,17 +163,17 @@ describe.skipIf(!storeIsEmbedded())('cubby copy of a store with files', () => {
   })
 
   test('between two PostgreSQL: --from-files and --files; another place of the source is refused', async () => {
-    const [target, otherPlace] = [await postgres.createSchema(), join(dir, 'other-place')]
-    const wrong = await copy(url, target, '--from-files', join(dir, 'nowhere'), '--files', otherPlace)
+    const [target, otherBlobStore] = [await postgres.createSchema(), join(dir, 'other-place')]
+    const wrong = await copy(url, target, '--from-files', join(dir, 'nowhere'), '--files', otherBlobStore)
     expect([wrong.exitCode, wrong.stderr]).toEqual([
       1,
       expect.stringContaining('is not where the files of this store are'),
     ])
-    const missing = await copy(url, target, '--files', otherPlace)
+    const missing = await copy(url, target, '--files', otherBlobStore)
     expect([missing.exitCode, missing.stderr]).toEqual([2, expect.stringContaining('--from-files')])
-    const done = await copy(url, target, '--from-files', place, '--files', otherPlace)
+    const done = await copy(url, target, '--from-files', place, '--files', otherBlobStore)
     expect([done.exitCode, done.stderr]).toEqual([0, ''])
-    expect(blobsIn(otherPlace).length).toBe(inPlaceCount)
+    expect(blobsIn(otherBlobStore).length).toBe(inPlaceCount)
   })
 
   test('interrupted: the target has no record yet; --resume continues and copies nothing twice', async () => {

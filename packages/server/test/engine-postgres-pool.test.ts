@@ -3,7 +3,7 @@ import { makeApiKey } from '../src/core/api-keys/api-key.ts'
 import { connectionQueueRequestsMax } from '../src/core/limits.ts'
 import { parseQuery } from '../src/core/records/query.ts'
 import { organization } from '../src/engines/postgres/connection/database.ts'
-import { Session, type Step } from '../src/engines/postgres/connection/driver.ts'
+import { type BoundStatement, Session } from '../src/engines/postgres/connection/driver.ts'
 import { Pool } from '../src/engines/postgres/connection/pool.ts'
 import { parseStoreUrl } from '../src/engines/postgres/connection/store-url.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
@@ -45,7 +45,7 @@ const openPool = (broken: number, waitMsMax = 10_000) => {
   return { pool, causes, made: () => made }
 }
 
-const one: Step = { statement: { name: 'one', text: 'select 1' }, values: [] }
+const one: BoundStatement = { statement: { name: 'one', text: 'select 1' }, values: [] }
 const oneOn = (session: Session) => session.send([one], 5_000).then(([result]) => result!.rows[0]![0])
 
 test('one that ended as it was made is made again for those that wait', async () => {
@@ -74,7 +74,10 @@ test('if that one ended too, they are refused at once, and served later', async 
 
 test('one that broke under a call is nobody else’s', async () => {
   const { pool, causes, made } = openPool(0)
-  const kill: Step = { statement: { name: 'kill', text: 'select pg_terminate_backend(pg_backend_pid())' }, values: [] }
+  const kill: BoundStatement = {
+    statement: { name: 'kill', text: 'select pg_terminate_backend(pg_backend_pid())' },
+    values: [],
+  }
   const killed = pool
     .run(organization(1), (session) => session.send([kill], 5_000))
     .then(
@@ -182,7 +185,7 @@ describe('with every connection taken', () => {
           // With a condition: such puts do not go together.
           const write = putOf(table, `k${i}`, { condition: 'absent' })
           if (kind === 'writes') return engine.records.write({ orgId: apiKey.orgId, apiKey }, table, [write], startMs)
-          const access = { engine, apiKey, place: undefined, tasks: taskServices(engine) }
+          const access = { engine, apiKey, blobStore: undefined, tasks: taskServices(engine) }
           const found =
             kind === 'pages'
               ? queryRecords(access, { ...address, query: parseQuery({ index: 't', limit: 1 }) }, startMs)

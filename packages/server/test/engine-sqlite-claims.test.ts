@@ -23,7 +23,7 @@ const withLongRuns = async (use: (writer: WriteConnection, claim: Command) => vo
     const { taskId } = added[0]!
     await engine.close()
     const writer = new WriteConnection(join(dir, 'cubby.db'))
-    const fence = { stamp: 0, orgId: 1, keySeq: null, tableId: taskId }
+    const fence = { epoch: 0, orgId: 1, keySeq: null, tableId: taskId }
     const options = { limit: perClaim, leaseMs: 60_000 }
     try {
       use(writer, { kind: 'claimRuns', fence, options, nowMs: Date.now() + 1_000 })

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { type Answer, type Json, tryJson } from './answer.ts'
+import { type ApiResponse, type Json, tryJson } from './answer.ts'
 import { connectRaw, type RawConnection, type RawOptions, rawRequest } from './raw-connection.ts'
 
-export type { Answer, Json }
+export type { ApiResponse as Answer, Json }
 
 // The real server process on a directory of its own, and two ways to speak with it: `fetch`, and a raw socket
 // for what fetch would correct before sending (paths, headers, partial bodies).
@@ -47,7 +47,7 @@ export const storeUrl = (dataDir: string): string | undefined => {
 }
 
 /** Before anything is run on the store of `dataDir`. */
-const makeStorePlace = async (dataDir: string, store?: string): Promise<void> => {
+const prepareStore = async (dataDir: string, store?: string): Promise<void> => {
   if (store !== undefined || storeIsEmbedded()) return
   const client = new pg.Client({ connectionString: process.env.CUBBY_TEST_STORE })
   await client.connect()
@@ -127,7 +127,7 @@ export const runCubby = async (args: string[], options: RunOptions = {}): Promis
 
 /** The same on the store in `dataDir`, with `--json`; throws if it fails. */
 export const runCubbyJson = async (dataDir: string, args: string[], options: StoreRunOptions = {}): Promise<Json> => {
-  await makeStorePlace(dataDir, options.store)
+  await prepareStore(dataDir, options.store)
   const result = await runCubby([...args, ...storeArguments(dataDir, options.store), '--json'], options)
   if (result.exitCode !== 0) throw new Error(`cubby ${args.join(' ')} exited ${result.exitCode}: ${result.stderr}`)
   return JSON.parse(result.stdout)
@@ -203,7 +203,7 @@ export class Server {
 
   async start(): Promise<void> {
     const { args = [], env = {}, store, program, readyMsMax = 60_000 } = this.options
-    await makeStorePlace(this.dataDir, store)
+    await prepareStore(this.dataDir, store)
     const place = [...storeArguments(this.dataDir, store), ...this.filesArguments]
     const command = ['serve', ...place, '--port', '0', '--no-bootstrap', ...args]
     const child = Bun.spawn([...cubbyCommand(program), ...command], {
@@ -310,7 +310,7 @@ export class Server {
     return new Api(this, key)
   }
 
-  request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+  request(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse> {
     return request(this, method, path, options)
   }
 
@@ -319,7 +319,7 @@ export class Server {
   }
 
   /** One request, its target and headers sent byte for byte as given. */
-  async raw(method: string, target: string | Uint8Array, options: RawOptions = {}): Promise<Answer> {
+  async raw(method: string, target: string | Uint8Array, options: RawOptions = {}): Promise<ApiResponse> {
     const connection = await this.connect()
     try {
       connection.send(rawRequest(this, method, target, options))
@@ -334,7 +334,7 @@ export class Server {
 class SharedServer extends Server {
   private readonly organizationsDir: string
 
-  constructor({ url, dataDir, organizationsDir }: SharedServerPlace) {
+  constructor({ url, dataDir, organizationsDir }: SharedServerFile) {
     super({ dataDir })
     this.url = url
     this.port = Number(new URL(url).port)
@@ -379,7 +379,7 @@ class SharedServer extends Server {
 const notShared = (what: string): Error =>
   new Error(`${what}: this server is shared; start one without \`shared: true\``)
 
-export interface SharedServerPlace {
+export interface SharedServerFile {
   url: string
   dataDir: string
   /** One file for each organization that no test has taken yet. */
@@ -426,7 +426,7 @@ const toBytes = (body: unknown): Uint8Array | undefined => {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
-const request = async (server: Server, method: string, path: string, options: RequestOptions): Promise<Answer> => {
+const request = async (server: Server, method: string, path: string, options: RequestOptions): Promise<ApiResponse> => {
   const headers = new Headers(options.headers)
   if (options.key !== undefined) headers.set('authorization', `Bearer ${options.key}`)
   const bytes = toBytes(options.body)
@@ -454,7 +454,7 @@ const chunksOf = (bytes: Uint8Array): ReadableStream<Uint8Array> => {
 }
 
 /** Checks on every answer that a test gets what must hold for all of them. */
-export const checkAnswer = (answer: Answer, key?: string): Answer => {
+export const checkAnswer = (answer: ApiResponse, key?: string): ApiResponse => {
   const fail = (promise: string): never => {
     const shown = JSON.stringify(Object.fromEntries(answer.headers as unknown as Iterable<[string, string]>))
     throw new Error(`${promise}; got ${answer.status} ${shown} ${answer.text.slice(0, 500)}`)
@@ -504,27 +504,27 @@ export class Api {
     this.key = key
   }
 
-  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> {
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse> {
     return request(this.server, method, path, { key: this.key, body, headers })
   }
 
-  get(path: string, headers?: Record<string, string>): Promise<Answer> {
+  get(path: string, headers?: Record<string, string>): Promise<ApiResponse> {
     return this.request('GET', path, undefined, headers)
   }
 
-  put(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer> {
+  put(path: string, body: unknown, headers?: Record<string, string>): Promise<ApiResponse> {
     return this.request('PUT', path, body, headers)
   }
 
-  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> {
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse> {
     return this.request('POST', path, body, headers)
   }
 
-  delete(path: string, headers?: Record<string, string>): Promise<Answer> {
+  delete(path: string, headers?: Record<string, string>): Promise<ApiResponse> {
     return this.request('DELETE', path, undefined, headers)
   }
 
-  raw(method: string, target: string | Uint8Array, options: RawOptions = {}): Promise<Answer> {
+  raw(method: string, target: string | Uint8Array, options: RawOptions = {}): Promise<ApiResponse> {
     return this.server.raw(method, target, { key: this.key, ...options })
   }
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { Validator } from '@seriousme/openapi-schema-validator'
 import packageJson from '../package.json' with { type: 'json' }
 import { errorCodes } from '../src/core/error-codes.ts'
-import { doorPath, doorRoutes } from '../src/http/files-door.ts'
+import { fileUrlPath, fileUrlRoutes } from '../src/http/files-door.ts'
 import { isVerbAsKey, openRoutes, routes } from '../src/http/routes.ts'
 import { statusOf } from '../src/http/status.ts'
 import { type Json, type Server, startServer } from './harness.ts'
@@ -134,7 +134,7 @@ describe('routes and methods', () => {
         .filter(([, { operationId }]) => !isVerbAsKey(path, operationId))
         .map(([method]) => `${method} ${path}`),
     ),
-    ...Object.keys(doorRoutes).map((method) => `${method} ${doorPath}`),
+    ...Object.keys(fileUrlRoutes).map((method) => `${method} ${fileUrlPath}`),
     ...Object.keys(openRoutes).map((path) => `GET ${path}`),
   ].map((route) => route.replaceAll(/:(\w+)/g, '{$1}'))
 

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { type Answer, tryJson } from './answer.ts'
+import { type ApiResponse, tryJson } from './answer.ts'
 
 // Sends requests byte for byte, for what fetch would normalize or not send: paths, headers, half bodies.
 
@@ -37,7 +37,7 @@ export const rawRequest = (
 export interface RawConnection {
   send(bytes: string | Uint8Array): void
   /** The next response on this connection. A response to HEAD has no body, whatever its length says. */
-  answer(toHead?: boolean): Promise<Answer>
+  answer(toHead?: boolean): Promise<ApiResponse>
   /** Resolves when the server has closed its side. */
   closed: Promise<void>
   close(): void
@@ -73,7 +73,7 @@ export const connectRaw = async (port: number, waitMsMax = 20_000): Promise<RawC
   })
   await connected.promise
 
-  const answer = async (toHead = false): Promise<Answer> => {
+  const answer = async (toHead = false): Promise<ApiResponse> => {
     const deadline = Date.now() + waitMsMax
     for (;;) {
       const parsed = parseAnswer(received, toHead, ended)
@@ -100,7 +100,7 @@ const parseAnswer = (
   bytes: Buffer,
   toHead: boolean,
   ended: boolean,
-): { answer: Answer; length: number } | undefined => {
+): { answer: ApiResponse; length: number } | undefined => {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined
   const [statusLine, ...lines] = bytes.subarray(0, headEnd).toString('latin1').split('\r\n')

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openEngine } from '../src/engines/open-engine.ts'
 import { createOrganization, presentNewOrganization } from '../src/operations/organizations/create-organization.ts'
-import { type SharedServerPlace, startServer, storeUrl } from './harness.ts'
+import { type SharedServerFile, startServer, storeUrl } from './harness.ts'
 
 // One server process for all files that need no flags, no restart and no clock of their own; each takes organizations that
 // are made here. Without it (one file alone) `startServer({ shared: true })` starts a server for the file.
@@ -20,6 +20,6 @@ export const startSharedServer = async (): Promise<{ env: Record<string, string>
     writeFileSync(join(organizationsDir, `${index}.json`), JSON.stringify(presentNewOrganization(made!)))
   }
   await engine.close()
-  const place: SharedServerPlace = { url, dataDir, organizationsDir }
+  const place: SharedServerFile = { url, dataDir, organizationsDir }
   return { env: { CUBBY_TEST_SERVER: JSON.stringify(place) }, stop: () => server.stop() }
 }

@@ -1,9 +1,9 @@
-import type { Answer } from './answer.ts'
+import type { ApiResponse } from './answer.ts'
 import type { RawConnection } from './raw-connection.ts'
 
 export interface SlowSender {
   startedAtMs: number
-  answer: Promise<Answer>
+  answer: Promise<ApiResponse>
   answeredAtMs: Promise<number>
   closed: Promise<void>
   stop(): void

@@ -68,7 +68,7 @@ export const pause = (ms: number, signal: AbortSignal | undefined): Promise<void
   })
 
 /** No response, or one that is not from the service, such as a proxy's error page. */
-const noAnswer = (call: Call, message: string, details: ErrorDetails, retryAfterMs = 0): Failure => {
+const noResponse = (call: Call, message: string, details: ErrorDetails, retryAfterMs = 0): Failure => {
   const read = call.effect === 'read'
   const unknown = 'The write may or may not have been applied: read before repeating it.'
   const { hint } = details
@@ -82,13 +82,18 @@ const noAnswer = (call: Call, message: string, details: ErrorDetails, retryAfter
   }
 }
 
-type Answer<T> = { value: T } | Failure
+type ApiResponse<T> = { value: T } | Failure
 
 /** A proxy's page, with status 200. With a file of that type the service also sends its digest. */
 const isPage = ({ headers }: Response): boolean =>
   /^text\/html/i.test(headers.get('content-type') ?? '') && !headers.has('repr-digest')
 
-const readAnswer = <T>(call: Call, target: string, { ok, status, headers }: Response, text: string): Answer<T> => {
+const readResponse = <T>(
+  call: Call,
+  target: string,
+  { ok, status, headers }: Response,
+  text: string,
+): ApiResponse<T> => {
   const retryAfterMs = readRetryAfterMs(headers.get('retry-after'))
   let body: unknown
   try {
@@ -100,7 +105,7 @@ const readAnswer = <T>(call: Call, target: string, { ok, status, headers }: Resp
     return { error: new CubbyError(error.code, error.message, { ...error, status }), unanswered: false, retryAfterMs }
   }
   const message = `${target}: status ${status}, and the body is not from the service`
-  if (ok || status >= 500) return noAnswer(call, message, { status }, retryAfterMs)
+  if (ok || status >= 500) return noResponse(call, message, { status }, retryAfterMs)
   // A proxy rejected the request, so nothing was applied. The service has no code for that.
   return { error: new CubbyError('internal', message, { status }), unanswered: false, retryAfterMs }
 }
@@ -118,7 +123,11 @@ export const createSendTo = (base: string, headers: Record<string, string>, clie
   // Without the query: it may be long, and that of a signed URL is a secret.
   const targetOf = ({ method, path }: Call) => `${method} ${base}${path.split('?')[0]}`
 
-  const attempt = async <T>(call: Call, signal: AbortSignal | undefined, timeoutMs: number): Promise<Answer<T>> => {
+  const attempt = async <T>(
+    call: Call,
+    signal: AbortSignal | undefined,
+    timeoutMs: number,
+  ): Promise<ApiResponse<T>> => {
     const target = targetOf(call)
     const controller = new AbortController()
     const stop = () => controller.abort(signal!.reason)
@@ -146,15 +155,15 @@ export const createSendTo = (base: string, headers: Record<string, string>, clie
       })
       const isFile = response.status === 304 || (response.ok && !isPage(response))
       if (call.raw && isFile) return { value: response as T }
-      return readAnswer<T>(call, target, response, await response.text())
+      return readResponse<T>(call, target, response, await response.text())
     } catch (error) {
       signal?.throwIfAborted()
       if (controller.signal.aborted) {
         const cause = controller.signal.reason
-        return noAnswer(call, `${target}: ${cause.message}`, { cause })
+        return noResponse(call, `${target}: ${cause.message}`, { cause })
       }
       const { why, hint } = describeNetworkError(error)
-      return noAnswer(call, `${target}: ${why}`, { cause: error, hint })
+      return noResponse(call, `${target}: ${why}`, { cause: error, hint })
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', stop)
@@ -178,7 +187,7 @@ export const createSendTo = (base: string, headers: Record<string, string>, clie
         // The last response is about the last attempt only: a 412 may mean that an earlier attempt was applied.
         if (maybeApplied) {
           const { error } = answer
-          throw noAnswer(call, `${targetOf(call)}: no answer, then: ${error.message}`, {
+          throw noResponse(call, `${targetOf(call)}: no answer, then: ${error.message}`, {
             cause: error,
           }).error
         }

@@ -18,7 +18,7 @@ const headersOf: Record<number, Record<string, string>> = {
 const ownExample = (name: Code): string | undefined => {
   for (const { operation, samples } of entriesOf(document)) {
     const found = samples.find(
-      ({ example }) => (example.answer as { error?: { code: string } } | undefined)?.error?.code === name,
+      ({ example }) => (example.response as { error?: { code: string } } | undefined)?.error?.code === name,
     )
     if (found !== undefined) return exampleText(operation.operationId, found.example.name)
   }

@@ -126,9 +126,9 @@ export const exampleText = (id: string, name: string): string => {
   const { method, target, headers, body, bytes, withKey } = request
   const first = `${withKey || method === 'OPTIONS' ? '' : '# without an Authorization header\n'}${method} ${target}`
   const sent = httpBlock(first, headers, bytes ?? (body === undefined ? undefined : printJson(body)))
-  const { status, answer } = example
+  const { status, response } = example
   const came =
-    typeof answer === 'object' ? printJson(answer).replace(/"requestId": "[^"]*"/, '"requestId": "…"') : undefined
+    typeof response === 'object' ? printJson(response).replace(/"requestId": "[^"]*"/, '"requestId": "…"') : undefined
   return `${sent}\n\n${httpBlock(`HTTP/1.1 ${status} ${reasons[status]}`, example.headers ?? {}, came)}`
 }
 
@@ -136,9 +136,9 @@ export const exampleText = (id: string, name: string): string => {
 const parametersText = ({ entry, route }: Section, tables: SchemaTables): string => {
   const all = parametersOf(document, entry).filter((parameter) => parameter.in !== 'path')
   const known = Map.groupBy(all, (parameter) => tables.sectionOf(JSON.stringify(withoutExamples(parameter)), route))
-  const rows = (known.get(undefined) ?? []).map(({ name, in: place, schema, required = false, description }) => {
+  const rows = (known.get(undefined) ?? []).map(({ name, in: parameterIn, schema, required = false, description }) => {
     const [member, type, text] = tables.row(name, schema, required, true, description)
-    return [member!, place === 'query' ? `query, ${type}` : 'header', text!]
+    return [member!, parameterIn === 'query' ? `query, ${type}` : 'header', text!]
   })
   known.delete(undefined)
   const elsewhere = [...known].map(
@@ -149,7 +149,12 @@ const parametersText = ({ entry, route }: Section, tables: SchemaTables): string
   return `Parameters: ${elsewhere.join(', ')}${rows.length === 0 ? '.' : `, and:${membersText(rows, 'parameter')}`}`
 }
 
-const withoutExamples = ({ name, in: place, description, schema }: Parameter) => ({ name, place, description, schema })
+const withoutExamples = ({ name, in: parameterIn, description, schema }: Parameter) => ({
+  name,
+  place: parameterIn,
+  description,
+  schema,
+})
 
 const sectionText = (section: Section, tables: SchemaTables): string => {
   const { entry, withRangeKey, route, id } = section
@@ -194,7 +199,7 @@ const sectionText = (section: Section, tables: SchemaTables): string => {
 /** The first that succeeds, preferably with a body in the answer. */
 const exampleOf = ({ entry, withRangeKey }: Section): string => {
   const samples = [...entry.samples, ...(withRangeKey?.samples ?? [])].filter(({ example }) => example.status < 300)
-  return (samples.find(({ example }) => example.answer !== undefined) ?? samples[0])!.example.name
+  return (samples.find(({ example }) => example.response !== undefined) ?? samples[0])!.example.name
 }
 
 // ── The table of routes ────────────────────────────────────────────────────────────────────────────────────

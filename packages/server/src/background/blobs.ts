@@ -1,14 +1,14 @@
 import { isBlobId } from '../core/files/blob-id.ts'
 import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
-import { makeWaryClock } from '../core/wary-clock.ts'
-import type { BlobPlace } from '../store/blob-place.ts'
+import { makeHoldingClock } from '../core/wary-clock.ts'
+import type { BlobStore } from '../store/blob-place.ts'
 import type { Files } from '../store/files.ts'
 import { type Background, inBackground, type PacedSteps } from './paced-steps.ts'
 
 export interface BlobSweepOptions {
   files: Pick<Files, 'takeDue' | 'forget'>
-  place: Pick<BlobPlace, 'remove'>
+  blobStore: Pick<BlobStore, 'remove'>
   now(): number
   log: Log
   /** How long a clock that has jumped ahead is distrusted: see wary-clock.ts. */
@@ -27,17 +27,17 @@ const removalsMax = 10
  * for certain: after a stop, a crash or an error the next sweep tries again. Several processes may do it at once.
  */
 export const startBlobSweep = (options: BlobSweepOptions): Background => {
-  const { files, place, now, log, jumpHoldMs, keepMs, everyMs } = options
-  const waryNow = makeWaryClock(now, jumpHoldMs, log)
+  const { files, blobStore, now, log, jumpHoldMs, keepMs, everyMs } = options
+  const heldNow = makeHoldingClock(now, jumpHoldMs, log)
 
   /** Bytes that the store keeps go with their row. An id that is none, in a store that somebody else made, has no bytes. */
   const removeBytes = async (id: string): Promise<void> => {
-    if (isBlobId(id)) await place.remove(id)
+    if (isBlobId(id)) await blobStore.remove(id)
   }
 
   /** Returns how many blobs are gone. */
   const step = async (steps: PacedSteps, failures: Map<string, unknown>): Promise<number> => {
-    const due = await files.takeDue(waryNow(), sweepRowsMax, keepMs)
+    const due = await files.takeDue(heldNow(), sweepRowsMax, keepMs)
     const tried = due.filter((id) => !failures.has(id))
     const gone: string[] = []
     for (let at = 0; at < tried.length && !steps.isStopped; at += removalsMax) {

@@ -1,5 +1,5 @@
 import { Turns } from '../core/fair-queue.ts'
-import { claimBytesMax, dataBytesMax, pushesMax, taskLookEveryMs } from '../core/limits.ts'
+import { claimBytesMax, dataBytesMax, pushesMax, taskPollEveryMs } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import { StrictShares } from '../core/shares.ts'
 import type { RunSignals } from '../core/tasks/run-signals.ts'
@@ -8,7 +8,7 @@ import type { Table } from '../store/tables.ts'
 import { Alarm } from './alarm.ts'
 import type { Background } from './paced-steps.ts'
 import { type AttemptParts, PushAttempt, type SendPush } from './push-attempt.ts'
-import { RareLog } from './rare-log.ts'
+import { ThrottledLog } from './rare-log.ts'
 
 interface DispatcherOptions {
   runs: Pick<Runs, 'duePushes' | 'claimPushes' | 'get' | 'finish'>
@@ -33,8 +33,8 @@ export interface Dispatcher extends Background {
 /** Claims at once: a slow one must not delay other tasks, and requests need the store too. */
 const claimsMax = 4
 /** Signals come with every run. Between two looks is at least this time, and so many times the duration of a look. */
-const lookGapMs = 20
-const lookGapFactor = 20
+const pollGapMs = 20
+const pollGapFactor = 20
 /** A task that reached its concurrency is tried again when one of its pushes ends, or after this time. */
 const saturatedMs = 1_000
 /** After failed looks the time between them doubles, so many times. */
@@ -50,7 +50,7 @@ export const startDispatcher = (options: DispatcherOptions): Dispatcher => new P
 class PushDispatcher implements Dispatcher {
   readonly #options: DispatcherOptions
   readonly #parts: AttemptParts
-  readonly #rareLog: RareLog
+  readonly #throttledLog: ThrottledLog
   readonly #alarm = new Alarm()
   /** The tasks that may have runs to push. */
   readonly #turns = new Turns<Table>()
@@ -63,16 +63,16 @@ class PushDispatcher implements Dispatcher {
   /** Tasks that hold as many pushes as they declare, and since when. */
   readonly #saturated = new Map<number, number>()
   readonly #endSignals: () => void
-  readonly #looking: Promise<void>
+  readonly #polling: Promise<void>
 
   constructor(options: DispatcherOptions) {
     const { runs, send, signals, now, log } = options
     this.#options = options
-    this.#rareLog = new RareLog(log, logEveryMs)
-    this.#parts = { runs, send, signals, now, rareLog: this.#rareLog }
+    this.#throttledLog = new ThrottledLog(log, logEveryMs)
+    this.#parts = { runs, send, signals, now, throttledLog: this.#throttledLog }
     this.#shares = new StrictShares(options.pushesMax ?? pushesMax)
     this.#endSignals = signals.listen(() => this.#alarm.ring())
-    this.#looking = this.#look()
+    this.#polling = this.#poll()
   }
 
   hold(): void {
@@ -86,15 +86,15 @@ class PushDispatcher implements Dispatcher {
 
   async stop(): Promise<void> {
     this.hold()
-    await this.#looking
+    await this.#polling
     await Promise.all(this.#claims.values())
     for (const attempt of this.#attempts.values()) attempt.drop()
     await Promise.all(this.#making)
-    this.#rareLog.flush()
+    this.#throttledLog.flush()
   }
 
-  async #look(): Promise<void> {
-    const { runs, now, everyMs = taskLookEveryMs } = this.#options
+  async #poll(): Promise<void> {
+    const { runs, now, everyMs = taskPollEveryMs } = this.#options
     let failures = 0
     while (!this.#alarm.isOff) {
       const startedAt = performance.now()
@@ -112,10 +112,10 @@ class PushDispatcher implements Dispatcher {
         if (nextAtMs !== undefined && nextAtMs > nowMs) restMs = Math.min(restMs, nextAtMs - nowMs)
       } catch (error) {
         restMs = everyMs * 2 ** Math.min(++failures, backoffsMax)
-        const log = this.#rareLog.about('look')
+        const log = this.#throttledLog.about('look')
         log('warn', 'looking for runs to push failed; it is retried', { cause: String(error) })
       }
-      const gapMs = failures > 0 ? restMs : Math.max(lookGapMs, (performance.now() - startedAt) * lookGapFactor)
+      const gapMs = failures > 0 ? restMs : Math.max(pollGapMs, (performance.now() - startedAt) * pollGapFactor)
       await this.#alarm.sleep(isWhole ? restMs : Math.min(restMs, gapMs), gapMs)
     }
   }
@@ -153,7 +153,7 @@ class PushDispatcher implements Dispatcher {
       claimed = await runs.claimPushes(task, limit, now())
     } catch (error) {
       const { id, db, name } = task
-      const log = this.#rareLog.about(`task ${id}`)
+      const log = this.#throttledLog.about(`task ${id}`)
       log('warn', 'runs to push could not be claimed; it is retried', { db, task: name, cause: String(error) })
     }
     const leasedAt = performance.now()

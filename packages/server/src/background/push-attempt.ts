@@ -4,7 +4,7 @@ import type { RunSignals } from '../core/tasks/run-signals.ts'
 import type { Push, PushOutcome } from '../push/push-run.ts'
 import type { Pushes, Runs } from '../store/runs.ts'
 import type { Table } from '../store/tables.ts'
-import type { RareLog } from './rare-log.ts'
+import type { ThrottledLog } from './rare-log.ts'
 
 /** Sends it and reads the answer. Aborting `signal` ends it; then its outcome does not matter. */
 export type SendPush = (push: Push, options: { signal: AbortSignal; nowMs: number }) => Promise<PushOutcome>
@@ -14,7 +14,7 @@ export interface AttemptParts {
   send: SendPush
   signals: RunSignals
   now(): number
-  rareLog: RareLog
+  throttledLog: ThrottledLog
 }
 
 /** The end of an attempt. Undefined: somebody else has ended it, or the lease will. */
@@ -145,6 +145,6 @@ export class PushAttempt {
 
   #log(level: LogLevel, message: string, fields: Record<string, unknown>): void {
     const { id: taskId, db, name: task } = this.#task
-    this.#parts.rareLog.about(`task ${taskId}`)(level, message, { db, task, run: this.#run.id, ...fields })
+    this.#parts.throttledLog.about(`task ${taskId}`)(level, message, { db, task, run: this.#run.id, ...fields })
   }
 }

@@ -15,7 +15,7 @@ const subjectsMax = 1_000
  * Logs failures that can come many times a second, and whose number a tenant decides. The first failure with a message about
  * a subject is logged at once; those of the next `everyMs` are counted and logged as one line.
  */
-export class RareLog {
+export class ThrottledLog {
   readonly #log: Log
   readonly #everyMs: number
   readonly #quiet = new Map<string, Quiet>()

@@ -1,9 +1,9 @@
-import { taskLookEveryMs } from '../core/limits.ts'
+import { taskPollEveryMs } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { RunSignals } from '../core/tasks/run-signals.ts'
 import type { RunReference, Runs } from '../store/runs.ts'
 import { type Background, inBackground, type Job } from './paced-steps.ts'
-import { RareLog } from './rare-log.ts'
+import { ThrottledLog } from './rare-log.ts'
 
 interface SchedulerOptions {
   runs: Pick<Runs, 'expireLeases' | 'fireSchedules'>
@@ -26,8 +26,8 @@ const backoffsMax = 4
 
 /** Applies expired leases, and creates the runs of schedules. Several processes may do it at once. */
 export const startScheduler = (options: SchedulerOptions): Background => {
-  const { runs, firesSchedules, signals, now, onExpired, everyMs = taskLookEveryMs } = options
-  const rare = new RareLog(options.log, logEveryMs)
+  const { runs, firesSchedules, signals, now, onExpired, everyMs = taskPollEveryMs } = options
+  const rare = new ThrottledLog(options.log, logEveryMs)
   const log = rare.about('tasks')
 
   const tell = (changed: RunReference[]): void => {

@@ -1,6 +1,6 @@
 import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
-import { makeWaryClock } from '../core/wary-clock.ts'
+import { makeHoldingClock } from '../core/wary-clock.ts'
 import type { Maintenance } from '../store/maintenance.ts'
 import type { Runs } from '../store/runs.ts'
 import { type Background, inBackground, type Job } from './paced-steps.ts'
@@ -22,14 +22,14 @@ export interface SweepOptions {
  * Each step is one small commit between the commits of writers. After a stop or a crash it continues at the next start.
  */
 export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }: SweepOptions): Background => {
-  const waryNow = makeWaryClock(now, jumpHoldMs, log)
+  const heldNow = makeHoldingClock(now, jumpHoldMs, log)
 
   const failed = (error: unknown): void => log('warn', 'sweep failed; it is retried later', { cause: String(error) })
   const jobs: Job[] = [
-    { step: () => maintenance.sweepExpired(waryNow(), maintenance.sweepStepRows ?? sweepRowsMax), failed },
-    { step: () => runs.sweepFinished(waryNow(), sweepRowsMax), failed },
-    { step: () => maintenance.purgeTables(waryNow(), sweepRowsMax), failed },
-    { step: () => maintenance.purgeOrganizations(waryNow(), sweepRowsMax), failed },
+    { step: () => maintenance.sweepExpired(heldNow(), maintenance.sweepStepRows ?? sweepRowsMax), failed },
+    { step: () => runs.sweepFinished(heldNow(), sweepRowsMax), failed },
+    { step: () => maintenance.purgeTables(heldNow(), sweepRowsMax), failed },
+    { step: () => maintenance.purgeOrganizations(heldNow(), sweepRowsMax), failed },
   ]
 
   return inBackground(async (steps) => {

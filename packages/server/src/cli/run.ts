@@ -3,7 +3,7 @@ import { maskApiKeys } from '../core/api-keys/mask-api-keys.ts'
 import { CubbyError } from '../core/errors.ts'
 import { OperatorError } from '../core/operator-error.ts'
 import { StoreUrlRefused } from '../core/store-refused.ts'
-import { PlaceUrlRefused } from '../store/blob-place.ts'
+import { BlobStoreUrlRefused } from '../store/blob-place.ts'
 import { didYouMean, parseArguments, UsageError } from './arguments.ts'
 import type { CliCommand } from './command.ts'
 import { backupCommands } from './commands/backup.ts'
@@ -107,7 +107,7 @@ const withoutCommand = (words: string[], help: boolean): number => {
 }
 
 const explain = (error: unknown, command: CliCommand): number => {
-  if (error instanceof UsageError || error instanceof StoreUrlRefused || error instanceof PlaceUrlRefused) {
+  if (error instanceof UsageError || error instanceof StoreUrlRefused || error instanceof BlobStoreUrlRefused) {
     say(`${error.message}; see cubby ${command.name} --help`)
     return 2
   }

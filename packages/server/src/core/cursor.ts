@@ -104,8 +104,8 @@ export const decodeScanCursor = (
 const isName = (value: unknown): boolean => typeof value === 'string' && /^[a-z0-9_-]{1,64}$/.test(value)
 
 /** Cursors of listings. `listing` is the name of one, such as `tables:app`; `place` is where its last entry is. */
-export const encodeListCursor = (seal: CursorSeal, listing: string, place: (string | number)[]): string =>
-  encode(seal, [listing, ...place])
+export const encodeListCursor = (seal: CursorSeal, listing: string, position: (string | number)[]): string =>
+  encode(seal, [listing, ...position])
 
 export const decodeListCursor = (
   seal: CursorSeal,
@@ -113,10 +113,10 @@ export const decodeListCursor = (
   listing: string,
   types: ('string' | 'number')[],
 ): (string | number)[] => {
-  const [found, ...place] = decode(seal, cursor)
+  const [found, ...position] = decode(seal, cursor)
   if (found !== listing) return refuse('belongs to another listing.')
   const fits =
-    place.length === types.length &&
-    place.every((part, i) => (types[i] === 'number' ? Number.isSafeInteger(part) : isName(part)))
-  return fits ? (place as (string | number)[]) : refuse('cannot be read.')
+    position.length === types.length &&
+    position.every((part, i) => (types[i] === 'number' ? Number.isSafeInteger(part) : isName(part)))
+  return fits ? (position as (string | number)[]) : refuse('cannot be read.')
 }

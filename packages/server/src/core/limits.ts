@@ -59,7 +59,7 @@ export const pageExpiredRowsMax = 10_000
 
 // Tools of agents: what they answer goes into the context of a model.
 /** Of the JSON of one answer. */
-export const toolAnswerBytesMax = 40_000
+export const toolResponseBytesMax = 40_000
 /** Records or keys in one call. */
 export const toolRecordsMax = 25
 /** Messages in one body. */
@@ -85,9 +85,9 @@ export const bodyStreamBytes = 2 * MIB
 /** Of a body that is read as a stream, this much must arrive in every `bodyMsMax`; its total time has no limit. */
 export const bodyProgressBytesMin = 64 * KIB
 /** Answers that clients have not read yet. */
-export const answersUnsentBytesMax = 64 * MIB
+export const responsesUnsentBytesMax = 64 * MIB
 /** A client that reads nothing of a large answer for this long is disconnected. */
-export const answerIdleSecondsMax = 10
+export const responseIdleSecondsMax = 10
 /** Uploads of files at once, of one organization, and on one signed URL. */
 export const uploadsMax = 64
 export const uploadsOfOrganizationMax = 48
@@ -99,7 +99,7 @@ export const fileIdleMsMax = 30_000
 /** When an organization's room for unread answers is used up, its slowest reader of a file below this is cut. */
 export const readerBytesPerSecondMin = 8 * KIB
 /** A reader is not judged before. */
-export const readerJudgedAfterMs = 5_000
+export const readerCheckedAfterMs = 5_000
 export const requestsInFlightMax = 16_384
 /** How long a request waits for its turn. */
 export const turnMsMax = 5_000
@@ -173,17 +173,17 @@ export const progressBytesMax = 4_096
 export const retryAfterSecondsMax = 86_400
 export const errorMessageCharactersMax = 1_000
 /** Interim answers (1xx) before the answer to a push, and their bytes. */
-export const pushInterimAnswersMax = 16
+export const pushInterimResponsesMax = 16
 export const pushInterimBytesMax = 64 * KIB
 /** The status line and all headers of the answer. */
-export const pushAnswerHeadBytesMax = 16 * KIB
+export const pushResponseHeadBytesMax = 16 * KIB
 /** The body of the answer; a longer one is dropped. */
-export const pushAnswerBytesMax = 64 * KIB
+export const pushResponseBytesMax = 64 * KIB
 /** Sizes, extensions and trailers of a body in chunks, beside the five bytes that a chunk for each byte would need. */
 export const pushFramingBytesMax = 16 * KIB
 /** Pushes of one process at once; an organization holds at most half of them. */
 export const pushesMax = 256
 /** How often a process looks for runs that another process has added, and for expired leases. */
-export const taskLookEveryMs = 500
+export const taskPollEveryMs = 500
 /** Requests of a process that wait for a run; an organization holds at most half of them. */
 export const waitsMax = 4_096

@@ -4,29 +4,29 @@ import type { Awaitable } from './awaitable.ts'
  * Work that may take long, as a generator that yields every few milliseconds, so that other requests run in between.
  * Small work never yields.
  */
-export type Steps<T> = Generator<undefined, T>
+export type Slices<T> = Generator<undefined, T>
 
 /** Runs all steps, either at once or interleaved with other requests. */
-export type RunSteps = <T>(steps: Steps<T>) => Awaitable<T>
+export type RunSlices = <T>(slices: Slices<T>) => Awaitable<T>
 
 /** UTF-16 units of JSON per step. */
-export const stepUnits = 128 * 1024
+export const sliceUnits = 128 * 1024
 
 /** An answer that is built in several turns: a page of files, or the answers to a batch of messages. */
-export type BuiltAnswer = 'listing' | 'batch'
+export type BuiltResponse = 'listing' | 'batch'
 
 /** Memory for such an answer, counted for its caller until the answer takes its place. A request takes it at most once. */
-export interface AnswerRoom {
+export interface ResponseRoom {
   /** False if the request would have to wait. */
-  tryTakeRoom(built: BuiltAnswer): boolean
+  tryTakeRoom(built: BuiltResponse): boolean
   /** Waits as for a turn, and throws `unavailable` after the same time. Afterwards the key was checked again. */
-  takeRoom(built: BuiltAnswer): Promise<void>
+  takeRoom(built: BuiltResponse): Promise<void>
 }
 
 /** Runs all steps at once, for callers without concurrent requests. */
-export const runThrough = <T>(steps: Steps<T>): T => {
+export const runThrough = <T>(slices: Slices<T>): T => {
   for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
+    const slice = slices.next()
+    if (slice.done === true) return slice.value
   }
 }

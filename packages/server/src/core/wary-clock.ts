@@ -8,7 +8,7 @@ const jumpMs = 60_000
  * if the clock was set wrong, it can be set back and nothing is lost. After that the new time is accepted, since a machine
  * that slept jumps too.
  */
-export const makeWaryClock = (now: () => number, holdMs: number, log: Log): (() => number) => {
+export const makeHoldingClock = (now: () => number, holdMs: number, log: Log): (() => number) => {
   let acceptedMs = now()
   let acceptedAt = performance.now()
   let jumpedAt: number | undefined

@@ -1,10 +1,10 @@
-const lookEveryMs = 50
+const pollEveryMs = 50
 
 /**
  * Tells when an answer that is not a stream has been sent, or its connection has ended. Bun reports neither, so this asks
  * `isOpen` for all of them, twenty times a second while there are any.
  */
-export class AnswerEnds {
+export class ResponseEnds {
   /** Whether the request still has an answer to send. Bun forgets the caller's address at its end. */
   isOpen: (request: Request) => boolean = () => false
   readonly #ends = new Map<Request, () => void>()
@@ -13,7 +13,7 @@ export class AnswerEnds {
   /** `onEnd` is called once. */
   watch(request: Request, onEnd: () => void): void {
     this.#ends.set(request, onEnd)
-    this.#timer ??= setInterval(() => this.look(), lookEveryMs)
+    this.#timer ??= setInterval(() => this.poll(), pollEveryMs)
     this.#timer.unref()
   }
 
@@ -22,7 +22,7 @@ export class AnswerEnds {
     this.#timer = undefined
   }
 
-  look(): void {
+  poll(): void {
     for (const [request, onEnd] of this.#ends) {
       if (this.isOpen(request)) continue
       this.#ends.delete(request)

@@ -6,7 +6,7 @@ import { causeOf } from './cause-of.ts'
 import { type ErrorContext, respondError } from './respond.ts'
 
 /** Turns any thrown value into an answer. Faults of the server are logged with the request id. */
-export const answerError = (log: Log, requestId: string, error: unknown, context?: ErrorContext): Response => {
+export const respondFailure = (log: Log, requestId: string, error: unknown, context?: ErrorContext): Response => {
   if (error instanceof CubbyError) {
     if (error.code === 'internal' || error.code === 'outcome_unknown') {
       log('error', 'request failed', { requestId, code: error.code, cause: error.cause })

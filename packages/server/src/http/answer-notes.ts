@@ -6,7 +6,7 @@ import type { ErrorCode } from '../core/errors.ts'
 let isWanted = false
 
 /** From now on answers are noted. */
-export const noteAnswers = (): void => {
+export const noteResponses = (): void => {
   isWanted = true
 }
 
@@ -64,4 +64,4 @@ export const takeBytesOf = (response: Response): number => {
   return lastBytes
 }
 
-export const codeOfAnswer = (response: Response): ErrorCode | undefined => (response as Noted)[codeOf]
+export const codeOfResponse = (response: Response): ErrorCode | undefined => (response as Noted)[codeOf]

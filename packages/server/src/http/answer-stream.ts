@@ -1,5 +1,5 @@
 /** An answer that is produced while it is sent, with the callbacks that sending needs. */
-export interface AnswerStream {
+export interface ResponseStream {
   readonly chunks: AsyncIterable<Uint8Array>
   /** Its length. A source with more or fewer bytes is cut off. */
   readonly bytes: number
@@ -31,7 +31,7 @@ export interface SentChunks {
  * once, at the end.
  */
 export const sendChunks = (
-  answer: AnswerStream,
+  answer: ResponseStream,
   pieceBytesAt: (sentBytes: number) => number,
   hold: (bytes: number) => void,
   release: () => void,

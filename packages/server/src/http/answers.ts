@@ -1,8 +1,8 @@
 import { CubbyError } from '../core/errors.ts'
-import { answersUnsentBytesMax } from '../core/limits.ts'
+import { responsesUnsentBytesMax } from '../core/limits.ts'
 import { type Holder, Shares } from '../core/shares.ts'
 import { noteStream } from './answer-notes.ts'
-import { type AnswerStream, type SentChunks, sendChunks } from './answer-stream.ts'
+import { type ResponseStream, type SentChunks, sendChunks } from './answer-stream.ts'
 import { Rooms } from './rooms.ts'
 
 /** Shorter answers are passed to the socket at once: the system's buffers hold nearly all of them. */
@@ -22,7 +22,7 @@ const filePieceBytesAt = (sentBytes: number): number =>
  * This much room is left for files that are sent as a stream: nobody knows how much of a whole one was taken, and it cannot be
  * cut.
  */
-const streamsBytes = answersUnsentBytesMax / 8
+const streamsBytes = responsesUnsentBytesMax / 8
 
 /**
  * From this length on Bun does not collect an answer that is not a stream: outside of the event of its socket, each part of
@@ -35,7 +35,7 @@ const collectedFromUnits = 128 * 1024 * 1024
 
 const encoder = new TextEncoder()
 
-export type AnswerBody = string | ReadableStream<Uint8Array>
+export type ResponseBody = string | ReadableStream<Uint8Array>
 
 export const unread = (): CubbyError =>
   new CubbyError('unavailable', 'Too many large answers to this API key are still unread.', {
@@ -43,7 +43,8 @@ export const unread = (): CubbyError =>
   })
 
 /** The body of an answer that needs no room. */
-export const sentAtOnce = (text: string): AnswerBody => (isCollected(text) ? text : noteStream(wholeAtOnce(text), text))
+export const sentAtOnce = (text: string): ResponseBody =>
+  isCollected(text) ? text : noteStream(wholeAtOnce(text), text)
 
 /** A unit of a text has at most three bytes, so most texts need not be measured. */
 const isCollected = (text: string): boolean =>
@@ -83,8 +84,8 @@ const inPieces = (bytes: Uint8Array, over: () => void): ReadableStream<Uint8Arra
  * answer that is a string in memory until its client has read it. It requests a stream piece by piece, and we know when the
  * stream ends.
  */
-export class Answers {
-  readonly #unsent = new Shares(answersUnsentBytesMax, () => this.rooms.wake())
+export class ResponseBodies {
+  readonly #unsent = new Shares(responsesUnsentBytesMax, () => this.rooms.wake())
   /** The same room, for answers that are being built. */
   readonly rooms = new Rooms(this.#unsent)
   #refusedUnits = 0
@@ -160,7 +161,7 @@ export class Answers {
    * A file that is read while it is sent. It uses room for one piece, or for what is left of one chunk of its source if that
    * is more.
    */
-  streamFile({ orgId, keySeq }: Holder, answer: AnswerStream): SentChunks {
+  streamFile({ orgId, keySeq }: Holder, answer: ResponseStream): SentChunks {
     // As much as a chunk of a file has: others that come before its first one must not get the same room.
     let heldBytes = pieceBytes
     this.#unsent.take(orgId, keySeq, heldBytes)

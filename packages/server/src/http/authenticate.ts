@@ -8,7 +8,7 @@ import { authorize, databaseOf } from '../operations/authorize.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
 import type { ApiKey } from '../store/api-keys.ts'
-import type { BlobPlace } from '../store/blob-place.ts'
+import type { BlobStore } from '../store/blob-place.ts'
 import type { Engine } from '../store/engine.ts'
 import { missingKeyHint, wrongSchemeHint } from './almost-right.ts'
 
@@ -64,7 +64,7 @@ export interface Caller {
 export interface AuthenticatorOptions {
   engine: Engine
   /** Where the bytes of files are; absent without --files. */
-  place?: BlobPlace
+  blobStore?: BlobStore
   tasks: TaskServices
   now(): number
   /** Called when a key is used; must be cheap. */
@@ -76,16 +76,16 @@ const keyUseNoteMs = 1_000
 /** Identifies the caller and checks that the API key allows what the route needs. */
 export class Authenticator {
   readonly #engine: Engine
-  readonly #place: BlobPlace | undefined
+  readonly #blobStore: BlobStore | undefined
   readonly #tasks: TaskServices
   readonly #now: () => number
   readonly #onKeyUse: (keyId: string, atMs: number) => void
   #notedKeyId = ''
   #notedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor({ engine, place, tasks, now, onKeyUse }: AuthenticatorOptions) {
+  constructor({ engine, blobStore, tasks, now, onKeyUse }: AuthenticatorOptions) {
     this.#engine = engine
-    this.#place = place
+    this.#blobStore = blobStore
     this.#tasks = tasks
     this.#now = now
     this.#onKeyUse = onKeyUse
@@ -109,7 +109,7 @@ export class Authenticator {
       refuseInForeignPage(apiKey, caller)
       authorize(apiKey, caller.keyNeeded, databaseOf(caller.params))
       this.#noteKeyUse(apiKey.id, nowMs)
-      caller.access = { engine: this.#engine, apiKey, place: this.#place, tasks: this.#tasks }
+      caller.access = { engine: this.#engine, apiKey, blobStore: this.#blobStore, tasks: this.#tasks }
     })
   }
 

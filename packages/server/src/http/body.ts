@@ -123,8 +123,8 @@ export class BodyReader {
   readonly #deadlines: Deadlines
   readonly fineChunks = new FineChunks()
 
-  constructor(msMax = bodyMsMax, lookEveryMs = 1_000) {
-    this.#deadlines = new Deadlines(msMax, lookEveryMs)
+  constructor(msMax = bodyMsMax, pollEveryMs = 1_000) {
+    this.#deadlines = new Deadlines(msMax, pollEveryMs)
   }
 
   stop(): void {

@@ -15,9 +15,9 @@ export class Deadlines {
   readonly #timed = new Set<Timed>()
   readonly #watch: Timer
 
-  constructor(msMax: number, lookEveryMs: number) {
+  constructor(msMax: number, pollEveryMs: number) {
     this.#msMax = msMax
-    this.#watch = setInterval(() => this.#expireSome(), lookEveryMs)
+    this.#watch = setInterval(() => this.#expireSome(), pollEveryMs)
     this.#watch.unref()
   }
 

@@ -1,4 +1,4 @@
-import { readerBytesPerSecondMin, readerJudgedAfterMs } from '../core/limits.ts'
+import { readerBytesPerSecondMin, readerCheckedAfterMs } from '../core/limits.ts'
 import { type Peer, readSendQueues, type SendQueues } from './send-queues.ts'
 
 /** Why a download was refused, or cut. */
@@ -10,16 +10,16 @@ export interface Download {
   readonly request: Request
   readonly startedAtMs: number
   /** What Bun was given, taken by the reader or not. */
-  handedBytes: number
+  sentBytes: number
   /** Ends the answer: its connection breaks, and its room is free. */
   cut(): void
 }
 
-/** The head of an answer is in the system's queue too, but not in `handedBytes`. */
+/** The head of an answer is in the system's queue too, but not in `sentBytes`. */
 const headBytesMax = 1_024
 
 /** To read the queues takes some milliseconds, so many requests without room share it. */
-const judgedEveryMs = 1_000
+const checkedEveryMs = 1_000
 
 /**
  * The downloads of this server. A reader that takes nearly nothing holds room for minutes, and anybody can have many of
@@ -32,7 +32,7 @@ export class Downloads {
   readonly #readQueues: () => Promise<SendQueues>
   /** Those below `readerBytesPerSecondMin` when they were judged last, the slowest first. */
   #slow: readonly Download[] = []
-  #judgedAtMs = Number.NEGATIVE_INFINITY
+  #checkedAtMs = Number.NEGATIVE_INFINITY
   #judging: Promise<void> | undefined
 
   constructor(
@@ -57,9 +57,9 @@ export class Downloads {
   async cutSlowest(orgId: number): Promise<boolean> {
     const nowMs = performance.now()
     const own = this.#byOrganization.get(orgId) ?? []
-    if (![...own].some(({ startedAtMs }) => nowMs - startedAtMs >= readerJudgedAfterMs)) return false
-    if (nowMs - this.#judgedAtMs >= judgedEveryMs) {
-      this.#judging ??= this.#judge().finally(() => {
+    if (![...own].some(({ startedAtMs }) => nowMs - startedAtMs >= readerCheckedAfterMs)) return false
+    if (nowMs - this.#checkedAtMs >= checkedEveryMs) {
+      this.#judging ??= this.#checkPace().finally(() => {
         this.#judging = undefined
       })
     }
@@ -71,16 +71,16 @@ export class Downloads {
     return true
   }
 
-  async #judge(): Promise<void> {
+  async #checkPace(): Promise<void> {
     const queues = await this.#readQueues()
     const nowMs = performance.now()
-    this.#judgedAtMs = nowMs
+    this.#checkedAtMs = nowMs
     this.#slow = [...this.#byOrganization.values()]
       .flatMap((downloads) => [...downloads])
-      .filter(({ startedAtMs }) => nowMs - startedAtMs >= readerJudgedAfterMs)
+      .filter(({ startedAtMs }) => nowMs - startedAtMs >= readerCheckedAfterMs)
       .map((download) => {
         const peer = this.peerOf(download.request)
-        const taken = download.handedBytes + headBytesMax - (peer === null ? 0 : queues(peer))
+        const taken = download.sentBytes + headBytesMax - (peer === null ? 0 : queues(peer))
         return { download, rate: (taken / (nowMs - download.startedAtMs)) * 1_000 }
       })
       .filter(({ rate }) => rate < readerBytesPerSecondMin)

@@ -1,13 +1,13 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import type { AnswerRoom, Steps } from '../core/steps.ts'
+import type { ResponseRoom, Slices } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
-import type { AnswerBody } from './answers.ts'
+import type { ResponseBody } from './answers.ts'
 import type { FileBody, StoredBytes } from './file-body.ts'
 import type { UploadProgress } from './upload-body.ts'
 import type { Uploads } from './uploads.ts'
 
 /** One request, as its handler sees it. */
-export interface Exchange extends AnswerRoom {
+export interface Exchange extends ResponseRoom {
   readonly request: Request
   readonly params: Readonly<Record<string, string | undefined>>
   readonly requestId: string
@@ -59,9 +59,9 @@ export interface Exchange extends AnswerRoom {
   /** So much more of the answer for which room was taken is there. */
   addToRoom(bytes: number): void
   /** Runs long work. Between two steps it waits for its turn if other requests are waiting. */
-  runSteps<T>(steps: Steps<T>): Awaitable<T>
+  runSlices<T>(slices: Slices<T>): Awaitable<T>
   /** The text as the body of the answer. Call it only for an answer that is then sent. */
-  bodyOf(text: string): AnswerBody
+  bodyOf(text: string): ResponseBody
   /** The bytes of a file as the body of the answer: see `fileBody`. For HEAD nothing is read. */
   fileBodyOf(stored: StoredBytes): Promise<FileBody>
 }

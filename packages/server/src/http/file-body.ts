@@ -6,9 +6,9 @@ import type { Log } from '../core/log.ts'
 import type { Holder } from '../core/shares.ts'
 import type { BytesSource } from '../operations/files/bytes-source.ts'
 import { BlobChanged, BlobMissing } from '../store/blob-place.ts'
-import type { AnswerEnds } from './answer-ends.ts'
+import type { ResponseEnds } from './answer-ends.ts'
 import { noteStream } from './answer-notes.ts'
-import { type Answers, unread } from './answers.ts'
+import { type ResponseBodies, unread } from './answers.ts'
 import { causeOf } from './cause-of.ts'
 import type { Download, Downloads } from './downloads.ts'
 
@@ -42,9 +42,9 @@ interface FileReader extends Holder {
 
 /** What sending needs of the server. */
 interface Sending {
-  readonly answers: Answers
+  readonly responseBodies: ResponseBodies
   readonly downloads: Downloads
-  readonly answerEnds: AnswerEnds
+  readonly responseEnds: ResponseEnds
   readonly log: Log
   setIdleTimeout(request: Request, seconds: number): void
 }
@@ -159,17 +159,21 @@ const withRoom = async <T>(release: () => void, work: () => Promise<T>): Promise
 }
 
 /** Answers that ended a moment ago may still count. */
-const roomFor = ({ answers, answerEnds }: Sending, reader: FileReader, bytes: number): (() => void) | undefined => {
-  const room = answers.takeRoom(reader, bytes)
+const roomFor = (
+  { responseBodies, responseEnds }: Sending,
+  reader: FileReader,
+  bytes: number,
+): (() => void) | undefined => {
+  const room = responseBodies.takeRoom(reader, bytes)
   if (room !== undefined) return room
-  answerEnds.look()
-  return answers.takeRoom(reader, bytes)
+  responseEnds.poll()
+  return responseBodies.takeRoom(reader, bytes)
 }
 
 /** Room for a stream. If there is none, slow readers of the same organization lose theirs. */
-const roomForStream = async ({ answers, downloads }: Sending, reader: FileReader): Promise<() => void> => {
+const roomForStream = async ({ responseBodies, downloads }: Sending, reader: FileReader): Promise<() => void> => {
   for (;;) {
-    const room = answers.takePiece(reader)
+    const room = responseBodies.takePiece(reader)
     if (room !== undefined) return room
     if (await downloads.cutSlowest(reader.orgId)) continue
     downloads.onRefused('full')
@@ -185,7 +189,7 @@ const roomForStream = async ({ answers, downloads }: Sending, reader: FileReader
  */
 export const fileBody = async (sending: Sending, reader: FileReader, stored: StoredBytes): Promise<FileBody> => {
   const { request, requestId } = reader
-  const { answers, answerEnds, downloads, log } = sending
+  const { responseBodies, responseEnds, downloads, log } = sending
   const bytes = stored.end - stored.start
   if (request.method === 'HEAD') {
     await requireBytes(sending, reader, stored)
@@ -198,7 +202,7 @@ export const fileBody = async (sending: Sending, reader: FileReader, stored: Sto
     try {
       const whole = await collectBytes(sending, reader, stored)
       setIdle(fileIdleMsMax / 1000)
-      answerEnds.watch(request, wholeRoom)
+      responseEnds.watch(request, wholeRoom)
       return whole
     } catch (error) {
       wholeRoom()
@@ -213,7 +217,7 @@ export const fileBody = async (sending: Sending, reader: FileReader, stored: Sto
   })
   const waitForUs = (): void => setIdle(connectionIdleSecondsMax)
   let sentAtMs = performance.now()
-  const { stream, cut } = answers.streamFile(reader, {
+  const { stream, cut } = responseBodies.streamFile(reader, {
     chunks,
     bytes,
     turn: () => reader.turn(),
@@ -221,7 +225,7 @@ export const fileBody = async (sending: Sending, reader: FileReader, stored: Sto
     onWaiting: waitForUs,
     onSending(pieceBytes) {
       sentAtMs = performance.now()
-      download.handedBytes += pieceBytes
+      download.sentBytes += pieceBytes
       setIdle(fileIdleMsMax / 1000)
     },
     onEnd(isCancelled) {
@@ -234,7 +238,7 @@ export const fileBody = async (sending: Sending, reader: FileReader, stored: Sto
       log('error', 'answer cut off', { requestId, cause: causeOf(error) })
     },
   })
-  const download: Download = { orgId: reader.orgId, request, startedAtMs: sentAtMs, handedBytes: 0, cut }
+  const download: Download = { orgId: reader.orgId, request, startedAtMs: sentAtMs, sentBytes: 0, cut }
   downloads.add(download)
   return noteStream(stream, bytes)
 }

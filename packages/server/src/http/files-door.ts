@@ -8,11 +8,11 @@ import { isSigned, readSigned, type Signed, signedParameters } from '../core/fil
 import { downloadNameCharactersMax, fileBytesMax } from '../core/limits.ts'
 import { authorize } from '../operations/authorize.ts'
 import { bytesSourceOf } from '../operations/files/bytes-source.ts'
-import { readFile, requirePlace } from '../operations/files/file-access.ts'
+import { readFile, requireBlobStore } from '../operations/files/file-access.ts'
 import type { PutFileInput } from '../operations/files/upload.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
 import type { ApiKey } from '../store/api-keys.ts'
-import type { BlobPlace } from '../store/blob-place.ts'
+import type { BlobStore } from '../store/blob-place.ts'
 import type { Engine } from '../store/engine.ts'
 import type { Table } from '../store/tables.ts'
 import { revoked } from './authenticate.ts'
@@ -31,9 +31,9 @@ import type { Route } from './routes.ts'
 const bucketPath = '/files/:bucketId'
 
 /** The path of a file as documents show it. */
-export const doorPath = `${bucketPath}/:name`
+export const fileUrlPath = `${bucketPath}/:name`
 
-export const doorPaths: readonly string[] = [doorPath, ...longNamePaths(bucketPath)]
+export const fileUrlPaths: readonly string[] = [fileUrlPath, ...longNamePaths(bucketPath)]
 
 /** Unknown bucket, unknown file and private file: nobody can tell which. */
 const noFile = (): CubbyError =>
@@ -58,25 +58,25 @@ const nameTaken = ({ message }: CubbyError): CubbyError =>
   })
 
 /** What the door does, for the log, the metrics and the description. */
-export type DoorOperationId = 'readFileByUrl' | 'putFileByUrl'
+export type FileUrlOperationId = 'readFileByUrl' | 'putFileByUrl'
 
-export type DoorRoute = Route<DoorOperationId>
+export type FileUrlRoute = Route<FileUrlOperationId>
 
 /** What the door needs of the store. */
-export interface DoorOptions {
+export interface FileUrlOptions {
   engine: Engine
-  place?: BlobPlace
+  blobStore?: BlobStore
   tasks: TaskServices
 }
 
 /** A request to a URL. Its turns and its bytes are charged to the bucket's organization, and to the key that signed. */
-export class DoorExchange extends RequestExchange {
+export class FileUrlExchange extends RequestExchange {
   readonly name: string
   readonly query: string
   bucket!: Table
   signed: Signed | undefined
   signature: string | undefined
-  readonly place: BlobPlace | undefined
+  readonly blobStore: BlobStore | undefined
   readonly engine: Engine
   readonly #tasks: TaskServices
   readonly #isSigned: boolean
@@ -86,13 +86,13 @@ export class DoorExchange extends RequestExchange {
     request: Request,
     params: Exchange['params'],
     requestId: string,
-    route: DoorRoute,
+    route: FileUrlRoute,
     shared: Shared,
-    { engine, place, tasks }: DoorOptions,
+    { engine, blobStore, tasks }: FileUrlOptions,
   ) {
     super(request, params, requestId, route, shared)
     this.engine = engine
-    this.place = place
+    this.blobStore = blobStore
     this.#tasks = tasks
     this.name = fileNameOf(this)
     this.query = queryOf(request.url)
@@ -127,7 +127,7 @@ export class DoorExchange extends RequestExchange {
       if (this.keyNeeded !== 'read') throw noFile()
       return this.#findBucket()
     }
-    return andThen(this.signed ?? this.#judgeSignature(), (signed) => this.#admitSigned(signed, isHead))
+    return andThen(this.signed ?? this.#checkSignature(), (signed) => this.#admitSigned(signed, isHead))
   }
 
   #admitSigned(signed: Signed, isHead: boolean): Awaitable<void> {
@@ -139,7 +139,7 @@ export class DoorExchange extends RequestExchange {
       const isOver = (ms: number | null): boolean => ms !== null && ms <= this.nowMs
       if (isOver(apiKey.expiresAtMs) || (isHead && isOver(signed.expiresAtMs))) throw expired()
       this.#apiKey = apiKey
-      this.access = { engine: this.engine, apiKey, place: this.place, tasks: this.#tasks }
+      this.access = { engine: this.engine, apiKey, blobStore: this.blobStore, tasks: this.#tasks }
       return andThen(this.#findBucket(), () => {
         if (this.bucket.orgId !== apiKey.orgId) throw noFile()
         authorize(apiKey, this.keyNeeded, this.bucket.db)
@@ -147,7 +147,7 @@ export class DoorExchange extends RequestExchange {
     })
   }
 
-  #judgeSignature(): Awaitable<Signed> {
+  #checkSignature(): Awaitable<Signed> {
     const method = this.request.method === 'PUT' ? 'PUT' : 'GET'
     const target = { method, bucketId: this.params.bucketId!, name: this.name } as const
     const parameters = signedParameters(this.query)
@@ -182,21 +182,21 @@ const parameter = (query: string, name: keyof typeof known): string | undefined 
 }
 
 /** `?download` or `?download=name`. A name that cannot be one is ignored, as everything is that a permanent URL has too much. */
-const downloadOf = ({ query, signed }: DoorExchange): true | string | undefined => {
+const downloadOf = ({ query, signed }: FileUrlExchange): true | string | undefined => {
   const value = signed === undefined ? parameter(query, 'download') : signed.options.get('download')
   if (value === undefined) return undefined
   return value === '' || [...value].length > downloadNameCharactersMax ? true : value
 }
 
-const readByUrl = async (exchange: DoorExchange): Promise<Response> => {
+const readByUrl = async (exchange: FileUrlExchange): Promise<Response> => {
   const { engine, bucket, name, nowMs, keySeq, query, signed } = exchange
-  const place = requirePlace(exchange)
+  const blobStore = requireBlobStore(exchange)
   const file = await readFile({ engine, apiKey: { seq: keySeq } }, bucket, name, nowMs)
   if (file === undefined || (signed === undefined && file.content.visibility === 'private')) throw noFile()
   const isCurrent = parameter(query, 'v') === String(file.updatedAtMs)
   const permanent = isCurrent ? 'public, max-age=31536000, immutable' : 'public, no-cache'
   const cacheControl = signed === undefined ? permanent : 'private, no-cache'
-  const source = bytesSourceOf(engine, place, file, keySeq)
+  const source = bytesSourceOf(engine, blobStore, file, keySeq)
   return respondFile(exchange, file, source, { cacheControl, download: downloadOf(exchange) })
 }
 
@@ -214,7 +214,7 @@ const isOther = (header: string | null, contentType: string): boolean =>
   saysType(header) && !isSameType(header, contentType)
 
 /** What the head of the request and the URL say. */
-const readSignedUpload = ({ request, bucket, name, nowMs, signed }: DoorExchange): PutFileInput => {
+const readSignedUpload = ({ request, bucket, name, nowMs, signed }: FileUrlExchange): PutFileInput => {
   const { headers } = request
   refuseConditions(headers)
   const { options } = signed!
@@ -242,7 +242,7 @@ const readSignedUpload = ({ request, bucket, name, nowMs, signed }: DoorExchange
   }
 }
 
-const putByUrl = async (exchange: DoorExchange): Promise<Response> => {
+const putByUrl = async (exchange: FileUrlExchange): Promise<Response> => {
   try {
     const stored = await exchange.uploads.receive(exchange, readSignedUpload(exchange))
     return respondRecordOf(exchange, stored)
@@ -254,17 +254,17 @@ const putByUrl = async (exchange: DoorExchange): Promise<Response> => {
   }
 }
 
-export const doorRoutes = {
+export const fileUrlRoutes = {
   GET: {
     operationId: 'readFileByUrl',
     keyNeeded: 'read',
     waits: true,
-    handler: (exchange) => readByUrl(exchange as DoorExchange),
+    handler: (exchange) => readByUrl(exchange as FileUrlExchange),
   },
   PUT: {
     operationId: 'putFileByUrl',
     keyNeeded: 'write',
     body: 'upload',
-    handler: (exchange) => putByUrl(exchange as DoorExchange),
+    handler: (exchange) => putByUrl(exchange as FileUrlExchange),
   },
-} satisfies Record<string, DoorRoute>
+} satisfies Record<string, FileUrlRoute>

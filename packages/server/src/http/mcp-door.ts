@@ -3,7 +3,7 @@ import { CubbyError } from '../core/errors.ts'
 import { batchBodyBytesMax } from '../core/limits.ts'
 import { isLoopbackAddress, isLoopbackHost } from '../core/loopback.ts'
 import { parseName } from '../core/names.ts'
-import type { BuiltAnswer, Steps } from '../core/steps.ts'
+import type { BuiltResponse, Slices } from '../core/steps.ts'
 import type { McpHeaders } from '../mcp/headers.ts'
 import { RpcError, rpcCodes, rpcErrorJson } from '../mcp/rpc-error.ts'
 import { isBatch, type McpRequest, type McpServer } from '../mcp/server.ts'
@@ -25,7 +25,7 @@ export const mcpPath = '/mcp'
 /** For the log and the metrics. */
 export const mcpOperation = 'callMcp'
 
-export interface McpDoorOptions {
+export interface McpEndpointOptions {
   /** The address that the server listens on. */
   host: string
   publicUrl?: string
@@ -50,7 +50,7 @@ const hostsOf = (text: string): readonly string[] => {
  * Whether to refuse a request for the page that sent it: a page of another origin, or one whose name was made to point at this
  * machine. Judged before the key.
  */
-export const foreignCaller = ({ host, publicUrl, allowedOrigins }: McpDoorOptions) => {
+export const foreignCaller = ({ host, publicUrl, allowedOrigins }: McpEndpointOptions) => {
   const listensOnLoopback = isLoopbackAddress(host)
   const known = [...allowedOrigins, ...(publicUrl === undefined ? [] : [publicUrl])].flatMap(hostsOf)
   /** The last one that was not refused: nearly every request has the same. */
@@ -181,15 +181,15 @@ class ToolRequest implements McpRequest {
     return this.exchange.pause(wait)
   }
 
-  runSteps<T>(steps: Steps<T>): Awaitable<T> {
-    return this.exchange.runSteps(steps)
+  runSlices<T>(slices: Slices<T>): Awaitable<T> {
+    return this.exchange.runSlices(slices)
   }
 
-  tryTakeRoom(built: BuiltAnswer): boolean {
+  tryTakeRoom(built: BuiltResponse): boolean {
     return this.exchange.tryTakeRoom(built)
   }
 
-  takeRoom(built: BuiltAnswer): Promise<void> {
+  takeRoom(built: BuiltResponse): Promise<void> {
     return this.exchange.takeRoom(built)
   }
 

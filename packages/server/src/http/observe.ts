@@ -1,13 +1,13 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import { codeOfAnswer, noteAnswers, takeBytesOf } from './answer-notes.ts'
+import { codeOfResponse, noteResponses, takeBytesOf } from './answer-notes.ts'
 
 /**
  * A request and its answer, for the log and the metrics. For a streamed answer the time ends when its first bytes can be sent.
  * Members are computed when they are read: the metrics need few of them.
  */
-export class Answered {
+export class ObservedResponse {
   /** What it matched; undefined while nobody observes it. */
-  matched: Place | undefined = undefined
+  matched: ObservedRoute | undefined = undefined
   request!: Observable
   response!: Response
   startedAtMs = 0
@@ -59,7 +59,7 @@ export class Answered {
 
   /** The code of the error; undefined if it is none. */
   get code(): string | undefined {
-    return codeOfAnswer(this.response)
+    return codeOfResponse(this.response)
   }
 
   /** Of the body, as far as it was read. */
@@ -77,10 +77,10 @@ export interface ObservedExchange {
 }
 
 /** Called once for each answer, when it is ready; must be cheap, and must not throw. */
-export type Observer = (answered: Answered) => void
+export type Observer = (observed: ObservedResponse) => void
 
 /** Counts answers, for the metrics. */
-export interface AnswerCounter {
+export interface ResponseCounter {
   /** Where the counts of an operation start; undefined: of requests that no operation has. */
   startOf(operation: string | undefined): number
   count(start: number, status: number, workMs: number, bytesIn: number, bytesOut: number): void
@@ -88,26 +88,26 @@ export interface AnswerCounter {
 
 /** Those that look at answers; undefined if there are none. */
 export class Observers {
-  readonly #counter: AnswerCounter | undefined
+  readonly #counter: ResponseCounter | undefined
   readonly #log: Observer | undefined
 
-  private constructor(counter: AnswerCounter | undefined, log: Observer | undefined) {
+  private constructor(counter: ResponseCounter | undefined, log: Observer | undefined) {
     this.#counter = counter
     this.#log = log
-    noteAnswers()
+    noteResponses()
   }
 
-  static of(counter: AnswerCounter | undefined, log: Observer | undefined): Observers | undefined {
+  static of(counter: ResponseCounter | undefined, log: Observer | undefined): Observers | undefined {
     return counter === undefined && log === undefined ? undefined : new Observers(counter, log)
   }
 
-  see(answered: Answered): void {
+  see(observed: ObservedResponse): void {
     const counter = this.#counter
     if (counter !== undefined) {
-      const start = answered.countsAt ?? counter.startOf(answered.operation)
-      counter.count(start, answered.status, answered.workMs, answered.bytesIn, answered.bytesOut)
+      const start = observed.countsAt ?? counter.startOf(observed.operation)
+      counter.count(start, observed.status, observed.workMs, observed.bytesIn, observed.bytesOut)
     }
-    if (this.#log !== undefined) this.#log(answered)
+    if (this.#log !== undefined) this.#log(observed)
   }
 }
 
@@ -120,13 +120,13 @@ interface Observable {
 }
 
 /** A path of the route table; `path` is undefined for requests that match no route. */
-export interface Place {
+export interface ObservedRoute {
   readonly path: string | undefined
   operationOf(method: string): string | undefined
 }
 
 /** `answered` is undefined without an observer. */
-type Handler<R extends Observable, S> = (request: R, server: S, answered?: Answered) => Awaitable<Response>
+type Handler<R extends Observable, S> = (request: R, server: S, observed?: ObservedResponse) => Awaitable<Response>
 
 /**
  * Adds observers to a handler. Without one it returns the handler itself, which costs nothing. The pipeline observes requests
@@ -134,17 +134,17 @@ type Handler<R extends Observable, S> = (request: R, server: S, answered?: Answe
  */
 export const observed = <R extends Observable, S>(
   observers: Observers | undefined,
-  place: Place,
+  route: ObservedRoute,
   handler: Handler<R, S>,
 ): Handler<R, S> => {
   if (observers === undefined) return handler
   return async (request, server) => {
-    const answered = new Answered()
-    answered.matched = place
-    answered.request = request
-    answered.startedAtMs = performance.now()
-    const response = await handler(request, server, answered)
-    observers.see(answered.end(response))
+    const observed = new ObservedResponse()
+    observed.matched = route
+    observed.request = request
+    observed.startedAtMs = performance.now()
+    const response = await handler(request, server, observed)
+    observers.see(observed.end(response))
     return response
   }
 }

@@ -1,6 +1,6 @@
 import { routedOperations } from '../operations/catalogue.ts'
 import { consoleOperations } from './console-door.ts'
-import { doorRoutes } from './files-door.ts'
+import { fileUrlRoutes } from './files-door.ts'
 import { mcpOperation } from './mcp-door.ts'
 import { openRoutes } from './routes.ts'
 
@@ -8,7 +8,7 @@ import { openRoutes } from './routes.ts'
 export const observedOperations: readonly string[] = [
   ...routedOperations.map(({ id }) => id),
   ...Object.values(openRoutes),
-  ...Object.values(doorRoutes).map(({ operationId }) => operationId),
+  ...Object.values(fileUrlRoutes).map(({ operationId }) => operationId),
   mcpOperation,
   ...consoleOperations,
 ]

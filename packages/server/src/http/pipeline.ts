@@ -7,23 +7,30 @@ import type { McpServer } from '../mcp/server.ts'
 import type { Method } from '../operations/operation.ts'
 import { Admission } from './admit.ts'
 import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './almost-right.ts'
-import { AnswerEnds } from './answer-ends.ts'
-import { answerError, closingIfUnread } from './answer-error.ts'
-import { Answers } from './answers.ts'
+import { ResponseEnds } from './answer-ends.ts'
+import { closingIfUnread, respondFailure } from './answer-error.ts'
+import { ResponseBodies } from './answers.ts'
 import { Arrivals } from './arrivals.ts'
 import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import { BodyReader } from './body.ts'
 import { wantsShellHints } from './conditions.ts'
 import { type DownloadRefusal, Downloads } from './downloads.ts'
 import { hasEmptySegment, longNameParameters } from './file-paths.ts'
-import { DoorExchange, type DoorOptions, type DoorRoute, doorRoutes } from './files-door.ts'
-import { foreignCaller, type McpDoorOptions, McpExchange, mcpRoute, respondForeign } from './mcp-door.ts'
-import { type AnswerCounter, type Answered, Observers, observed, type Place, pathOf } from './observe.ts'
+import { FileUrlExchange, type FileUrlOptions, type FileUrlRoute, fileUrlRoutes } from './files-door.ts'
+import { foreignCaller, type McpEndpointOptions, McpExchange, mcpRoute, respondForeign } from './mcp-door.ts'
+import {
+  type ObservedResponse,
+  type ObservedRoute,
+  Observers,
+  observed,
+  pathOf,
+  type ResponseCounter,
+} from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
-import { logAnswered } from './request-log.ts'
+import { logResponses } from './request-log.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
-import { asUrlAnswer } from './respond-file.ts'
+import { asUrlResponse } from './respond-file.ts'
 import { allowedMethods, type Route } from './routes.ts'
 import { literalParameter } from './targets.ts'
 import { Turns } from './turns.ts'
@@ -37,7 +44,7 @@ export interface PipelineOptions extends AuthenticatorOptions {
   /** Log requests that took at least so long. */
   logSlowMs?: number
   /** For the metrics. */
-  answerCounter?: AnswerCounter
+  responseCounter?: ResponseCounter
   fileCounter?: FileCounter
 }
 
@@ -52,7 +59,7 @@ type Params = RequestExchange['params']
 export type Handler = (request: Request, server: Server<undefined>) => Awaitable<Response>
 
 /** The place of requests that are refused whatever their path is, or whose path no route has. */
-const noPlace: Place = { path: undefined, operationOf: () => undefined }
+const noRoute: ObservedRoute = { path: undefined, operationOf: () => undefined }
 
 const severalHosts = (): CubbyError =>
   new CubbyError('invalid_request', 'The request has several Host headers, or one that is a list.', {
@@ -64,7 +71,7 @@ const severalHosts = (): CubbyError =>
 const strangers: Holder = { orgId: 0, keySeq: 0 }
 
 /** The answer of a route that needs no key. `ownUrl` is the address that the server listens on. */
-export type OpenAnswer = (requestId: string, request: Request, ownUrl: string) => Awaitable<Response>
+export type OpenResponse = (requestId: string, request: Request, ownUrl: string) => Awaitable<Response>
 
 /**
  * The steps of a request:
@@ -86,8 +93,8 @@ export class Pipeline implements Shared {
   readonly bodies = new BodyReader()
   readonly turns = new Turns()
   readonly arrivals = new Arrivals(this.turns)
-  readonly answers = new Answers()
-  readonly answerEnds = new AnswerEnds()
+  readonly responseBodies = new ResponseBodies()
+  readonly responseEnds = new ResponseEnds()
   readonly log: Log
   readonly uploads: Uploads
   readonly downloads: Downloads
@@ -96,22 +103,22 @@ export class Pipeline implements Shared {
   setIdleTimeout: Shared['setIdleTimeout'] = () => {}
   baseUrlOf: Shared['baseUrlOf'] = () => ''
   readonly admission = new Admission()
-  readonly #counter: AnswerCounter | undefined
+  readonly #counter: ResponseCounter | undefined
   readonly #observers: Observers | undefined
 
   readonly #refuseHosts: Handler
 
   constructor(options: PipelineOptions) {
-    const { log, logRequests, logSlowMs, answerCounter, fileCounter } = options
+    const { log, logRequests, logSlowMs, responseCounter, fileCounter } = options
     const { organizations } = options.engine
     this.authenticator = new Authenticator(options)
     this.log = log
     this.now = options.now
-    this.#counter = answerCounter
+    this.#counter = responseCounter
     this.uploads = new Uploads(fileCounter?.uploadRefused)
     this.downloads = new Downloads(fileCounter?.downloadRefused)
-    this.#observers = Observers.of(answerCounter, logAnswered({ log, organizations, logRequests, logSlowMs }))
-    this.#refuseHosts = observed(this.#observers, noPlace, (request: Request) =>
+    this.#observers = Observers.of(responseCounter, logResponses({ log, organizations, logRequests, logSlowMs }))
+    this.#refuseHosts = observed(this.#observers, noRoute, (request: Request) =>
       closingIfUnread(request, respondError(requestIdOf(request.headers), severalHosts())),
     )
   }
@@ -120,8 +127,8 @@ export class Pipeline implements Shared {
     this.bodies.stop()
     this.uploadBodies.stop()
     this.turns.stop()
-    this.answers.rooms.stop()
-    this.answerEnds.stop()
+    this.responseBodies.rooms.stop()
+    this.responseEnds.stop()
   }
 
   /** The handler for one path: answers its methods, and rejects all others. */
@@ -136,9 +143,9 @@ export class Pipeline implements Shared {
       entries[method] = { route, countsAt: this.#counter?.startOf(route.operationId) }
     }
     entries.HEAD ??= entries.GET
-    const place = { path, operationOf: (method: string) => entries[method]?.route.operationId }
+    const observedRoute = { path, operationOf: (method: string) => entries[method]?.route.operationId }
     const isObserved = this.#observers !== undefined
-    const refuse = observed(this.#observers, place, (request: Request) =>
+    const refuse = observed(this.#observers, observedRoute, (request: Request) =>
       lost !== undefined && hasEmptySegment(request.url) ? lost(request) : this.#withoutRoute(request, path, allow),
     )
     return (request, server) => {
@@ -147,45 +154,45 @@ export class Pipeline implements Shared {
       const entry = entries[method]
       if (entry === undefined || (lost !== undefined && hasEmptySegment(request.url))) return refuse(request, server)
       const exchange = this.#identify(request, entry.route, paramsOf)
-      if (isObserved) exchange.observe(place, method, startedAtMs, entry.countsAt)
-      return this.#answer(exchange)
+      if (isObserved) exchange.observe(observedRoute, method, startedAtMs, entry.countsAt)
+      return this.#respond(exchange)
     }
   }
 
   /** The handler for one path of `/files`, where URLs stand in for API keys. Its answers may be shown by browsers. */
-  door(path: string, options: DoorOptions): Handler {
-    const methods: Partial<Record<string, DoorRoute>> = doorRoutes
-    const allow = allowedMethods(doorRoutes)
+  fileUrls(path: string, options: FileUrlOptions): Handler {
+    const methods: Partial<Record<string, FileUrlRoute>> = fileUrlRoutes
+    const allow = allowedMethods(fileUrlRoutes)
     const paramsOf = longNameParameters(path) ?? ((params: Params) => params)
-    const routeOf = (method: string): DoorRoute | undefined => methods[method === 'HEAD' ? 'GET' : method]
-    const answer = (request: Request, answered: Answered | undefined): Awaitable<Response> => {
+    const routeOf = (method: string): FileUrlRoute | undefined => methods[method === 'HEAD' ? 'GET' : method]
+    const answer = (request: Request, observed: ObservedResponse | undefined): Awaitable<Response> => {
       if (path.endsWith('/*') && hasEmptySegment(request.url)) return this.#lost(request)
       const route = routeOf(request.method)
       if (route === undefined) return this.#withoutRoute(request, path, allow)
       const requestId = requestIdOf(request.headers)
       try {
-        const exchange = new DoorExchange(request, paramsOf(request.params), requestId, route, this, options)
-        if (answered !== undefined) answered.exchange = exchange
-        return this.#answer(exchange)
+        const exchange = new FileUrlExchange(request, paramsOf(request.params), requestId, route, this, options)
+        if (observed !== undefined) observed.exchange = exchange
+        return this.#respond(exchange)
       } catch (error) {
-        return closingIfUnread(request, answerError(this.log, requestId, error))
+        return closingIfUnread(request, respondFailure(this.log, requestId, error))
       }
     }
     const operationOf = (method: string): string | undefined => routeOf(method)?.operationId
-    return observed(this.#observers, { path, operationOf }, async (request, _server, answered) =>
-      asUrlAnswer(await answer(request, answered)),
+    return observed(this.#observers, { path, operationOf }, async (request, _server, observed) =>
+      asUrlResponse(await answer(request, observed)),
     )
   }
 
   /** The handler for the tools of agents. */
-  mcp(path: string, server: McpServer, options: McpDoorOptions): Handler {
+  mcp(path: string, server: McpServer, options: McpEndpointOptions): Handler {
     const route = mcpRoute(server)
     const foreign = foreignCaller(options)
     const operationOf = (method: string): string | undefined => (method === 'POST' ? route.operationId : undefined)
-    const place = { path, operationOf }
+    const observedRoute = { path, operationOf }
     const isObserved = this.#observers !== undefined
     const countsAt = this.#counter?.startOf(route.operationId)
-    const refuse = observed(this.#observers, place, (request: Request) => {
+    const refuse = observed(this.#observers, observedRoute, (request: Request) => {
       if (request.method !== 'POST') return this.#withoutRoute(request, path, 'OPTIONS, POST')
       return closingIfUnread(request, respondForeign(requestIdOf(request.headers), foreign(request.headers)!))
     })
@@ -194,13 +201,13 @@ export class Pipeline implements Shared {
       const { method, headers } = request
       if (method !== 'POST' || foreign(headers) !== undefined) return refuse(request, server)
       const exchange = new McpExchange(request, {}, requestIdOf(headers), route, this)
-      if (isObserved) exchange.observe(place, method, startedAtMs, countsAt)
-      return this.#answer(exchange)
+      if (isObserved) exchange.observe(observedRoute, method, startedAtMs, countsAt)
+      return this.#respond(exchange)
     }
   }
 
   /** A route that needs no key and answers only GET and HEAD. */
-  open(path: string, operation: string, answer: OpenAnswer): Handler {
+  open(path: string, operation: string, answer: OpenResponse): Handler {
     const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
     const operationOf = (method: string): string | undefined => (isRead(method) ? operation : undefined)
     return observed(this.#observers, { path, operationOf }, async (request, server) => {
@@ -209,7 +216,7 @@ export class Pipeline implements Shared {
       try {
         return closingIfUnread(request, await answer(requestId, request, server.url.origin))
       } catch (error) {
-        return answerError(this.log, requestId, error)
+        return respondFailure(this.log, requestId, error)
       }
     })
   }
@@ -231,7 +238,7 @@ export class Pipeline implements Shared {
   }
 
   notFound(): Handler {
-    return observed(this.#observers, noPlace, this.#lost)
+    return observed(this.#observers, noRoute, this.#lost)
   }
 
   readonly #lost = (request: Request): Response => {
@@ -257,19 +264,19 @@ export class Pipeline implements Shared {
     return new RequestExchange(request, params, requestIdOf(request.headers), route, this)
   }
 
-  #answer(exchange: RequestExchange): Awaitable<Response> {
+  #respond(exchange: RequestExchange): Awaitable<Response> {
     try {
       const authenticated = exchange.isKnown() ? exchange.authenticate() : this.#meet(exchange)
       if (authenticated instanceof Promise || this.#mayWait(exchange.route)) {
         const isText = exchange.route.body === 'text'
         return isText && !(authenticated instanceof Promise)
-          ? this.#answerBody(exchange)
-          : this.#answerLater(exchange, authenticated)
+          ? this.#respondBody(exchange)
+          : this.#respondLater(exchange, authenticated)
       }
-      if (!this.arrivals.takesReads()) return this.#answerNow(exchange)
+      if (!this.arrivals.takesReads()) return this.#respondNow(exchange)
       return this.arrivals.run(
-        () => this.#answerNow(exchange),
-        () => this.#answerLater(exchange, undefined),
+        () => this.#respondNow(exchange),
+        () => this.#respondLater(exchange, undefined),
       )
     } catch (error) {
       return this.#endWithError(exchange, error)
@@ -302,10 +309,10 @@ export class Pipeline implements Shared {
     }
   }
 
-  #answerNow(exchange: RequestExchange): Awaitable<Response> {
+  #respondNow(exchange: RequestExchange): Awaitable<Response> {
     try {
       const response = this.#run(exchange)
-      if (response instanceof Promise) return this.#answerWhenRun(exchange, response)
+      if (response instanceof Promise) return this.#respondWhenRun(exchange, response)
       return this.#seen(exchange, closingIfUnread(exchange.request, response), this.turns.endedAtMs)
     } catch (error) {
       return this.#endWithError(exchange, error)
@@ -313,7 +320,7 @@ export class Pipeline implements Shared {
   }
 
   /** A request that cannot be answered at once is in flight and must be admitted. */
-  async #answerLater(exchange: RequestExchange, authenticated: Awaitable<void>): Promise<Response> {
+  async #respondLater(exchange: RequestExchange, authenticated: Awaitable<void>): Promise<Response> {
     try {
       if (authenticated instanceof Promise) await authenticated
       this.#admit(exchange)
@@ -346,7 +353,7 @@ export class Pipeline implements Shared {
   }
 
   /** The same for a request that is authenticated and has a small body, with fewer promises. */
-  #answerBody(exchange: RequestExchange): Awaitable<Response> {
+  #respondBody(exchange: RequestExchange): Awaitable<Response> {
     const end = (response: Response): Response => {
       this.#leave(exchange)
       return this.#seen(exchange, response)
@@ -367,7 +374,7 @@ export class Pipeline implements Shared {
     }
   }
 
-  async #answerWhenRun(exchange: RequestExchange, response: Promise<Response>): Promise<Response> {
+  async #respondWhenRun(exchange: RequestExchange, response: Promise<Response>): Promise<Response> {
     try {
       return this.#seen(exchange, closingIfUnread(exchange.request, await response))
     } catch (error) {
@@ -382,7 +389,7 @@ export class Pipeline implements Shared {
   }
 
   #endWithError(exchange: RequestExchange, error: unknown): Awaitable<Response> {
-    return andThen(this.#answerError(exchange, error), (response) => this.#seen(exchange, response))
+    return andThen(this.#respondError(exchange, error), (response) => this.#seen(exchange, response))
   }
 
   #mayWait(route: Route<string>): boolean {
@@ -412,10 +419,10 @@ export class Pipeline implements Shared {
     }
   }
 
-  #answerError(exchange: RequestExchange, error: unknown): Awaitable<Response> {
+  #respondError(exchange: RequestExchange, error: unknown): Awaitable<Response> {
     const { request, requestId, route, params } = exchange
     const hinted = error instanceof CubbyError ? withBetterHint(route.operationId, params, error) : error
-    const response = answerError(this.log, requestId, hinted, {
+    const response = respondFailure(this.log, requestId, hinted, {
       names: namesIn(params),
       forShell: wantsShellHints(request.headers),
     })

@@ -1,21 +1,21 @@
 import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { freeChunk } from '../core/free-chunk.ts'
-import { answerIdleSecondsMax, connectionIdleSecondsMax, smallUploadBytesMax } from '../core/limits.ts'
+import { connectionIdleSecondsMax, responseIdleSecondsMax, smallUploadBytesMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
-import type { BuiltAnswer, Steps } from '../core/steps.ts'
+import type { BuiltResponse, Slices } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { Admission, Admittable } from './admit.ts'
-import type { AnswerEnds } from './answer-ends.ts'
+import type { ResponseEnds } from './answer-ends.ts'
 import { noteStream } from './answer-notes.ts'
-import { type AnswerBody, type Answers, sentAtOnce } from './answers.ts'
+import { type ResponseBodies, type ResponseBody, sentAtOnce } from './answers.ts'
 import type { Arrivals } from './arrivals.ts'
 import { type Authenticator, type Caller, recognize } from './authenticate.ts'
 import type { BodyHolder, BodyReader, RefuseBody } from './body.ts'
 import type { Downloads } from './downloads.ts'
 import type { Exchange } from './exchange.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
-import { Answered, type ObservedExchange, type Place } from './observe.ts'
+import { type ObservedExchange, ObservedResponse, type ObservedRoute } from './observe.ts'
 import type { Room } from './rooms.ts'
 import type { Route } from './routes.ts'
 import type { Turns } from './turns.ts'
@@ -29,8 +29,8 @@ export interface Shared {
   readonly bodies: BodyReader
   readonly turns: Turns
   readonly arrivals: Arrivals
-  readonly answers: Answers
-  readonly answerEnds: AnswerEnds
+  readonly responseBodies: ResponseBodies
+  readonly responseEnds: ResponseEnds
   readonly downloads: Downloads
   readonly log: Log
   readonly uploads: Uploads
@@ -45,7 +45,10 @@ export interface Shared {
 const asItIs = (text: string): string => text
 
 /** One request in the pipeline. */
-export class RequestExchange extends Answered implements Exchange, Caller, BodyHolder, Admittable, ObservedExchange {
+export class RequestExchange
+  extends ObservedResponse
+  implements Exchange, Caller, BodyHolder, Admittable, ObservedExchange
+{
   access!: Access
   nowMs = 0
   heldBytes = 0
@@ -76,7 +79,7 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
   }
 
   /** For the log and the metrics. */
-  observe(matched: Place, method: string, startedAtMs: number, countsAt: number | undefined): void {
+  observe(matched: ObservedRoute, method: string, startedAtMs: number, countsAt: number | undefined): void {
     this.matched = matched
     this.knownMethod = method
     this.startedAtMs = startedAtMs
@@ -95,7 +98,7 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
 
   /** The answer to a write cannot be refused afterwards. Throws `unavailable` if there is no room for one. */
   refuseIfFull(): void {
-    if (!this.isRead) this.shared.answers.refuseIfFull(this.orgId, this.keySeq)
+    if (!this.isRead) this.shared.responseBodies.refuseIfFull(this.orgId, this.keySeq)
   }
 
   get orgId(): number {
@@ -267,37 +270,37 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
     this.#beginTurn()
   }
 
-  runSteps<T>(steps: Steps<T>): Awaitable<T> {
+  runSlices<T>(slices: Slices<T>): Awaitable<T> {
     const { turns } = this.shared
     // A request that has just got its turn does not wait for another: most have only one step.
     while (this.#isTurnFresh || turns.isFree) {
       this.#isTurnFresh = false
-      const step = steps.next()
-      if (step.done === true) return step.value
+      const slice = slices.next()
+      if (slice.done === true) return slice.value
       this.#turn = turns.begin(this.orgId, this.keySeq, true)
     }
-    return this.#runInTurns(steps)
+    return this.#runInTurns(slices)
   }
 
-  async #runInTurns<T>(steps: Steps<T>): Promise<T> {
+  async #runInTurns<T>(slices: Slices<T>): Promise<T> {
     for (;;) {
       await this.turn()
       this.#isTurnFresh = false
-      const step = steps.next()
-      if (step.done === true) return step.value
+      const slice = slices.next()
+      if (slice.done === true) return slice.value
     }
   }
 
-  tryTakeRoom(built: BuiltAnswer): boolean {
-    const { answers } = this.shared
-    this.#room ??= answers.rooms.tryEnter(this, built, this.access.engine.readsAtOnce)
+  tryTakeRoom(built: BuiltResponse): boolean {
+    const { responseBodies } = this.shared
+    this.#room ??= responseBodies.rooms.tryEnter(this, built, this.access.engine.readsAtOnce)
     return this.#room !== undefined
   }
 
-  async takeRoom(built: BuiltAnswer): Promise<void> {
+  async takeRoom(built: BuiltResponse): Promise<void> {
     if (this.tryTakeRoom(built)) return
-    const { answers } = this.shared
-    this.#room = await answers.rooms.enter(this, built, this.access.engine.readsAtOnce)
+    const { responseBodies } = this.shared
+    this.#room = await responseBodies.rooms.enter(this, built, this.access.engine.readsAtOnce)
     await this.turn()
     await this.authenticate()
   }
@@ -311,17 +314,17 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
     this.#room?.leave()
   }
 
-  bodyOf(text: string): AnswerBody {
+  bodyOf(text: string): ResponseBody {
     const { request, shared } = this
     this.leaveRoom()
     // The answer to HEAD has no body; Bun uses the text only for Content-Length.
     if (request.method === 'HEAD') return text
     const mayRefuse = this.isRead && this.#room === undefined
-    const stream = shared.answers.stream(this, text, mayRefuse, () =>
+    const stream = shared.responseBodies.stream(this, text, mayRefuse, () =>
       shared.setIdleTimeout(request, connectionIdleSecondsMax),
     )
     if (stream === undefined) return sentAtOnce(text)
-    shared.setIdleTimeout(request, answerIdleSecondsMax)
+    shared.setIdleTimeout(request, responseIdleSecondsMax)
     return noteStream(stream, text)
   }
 

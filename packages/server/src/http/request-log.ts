@@ -1,6 +1,6 @@
 import type { Log } from '../core/log.ts'
 import type { Organizations } from '../store/organizations.ts'
-import type { Answered, Observer } from './observe.ts'
+import type { ObservedResponse, Observer } from './observe.ts'
 
 interface RequestLogOptions {
   log: Log
@@ -31,8 +31,8 @@ export const traceIdOf = (traceparent: string | null): string | undefined => {
 }
 
 /** `organization` has its place, and is filled in when its name is known. */
-const fieldsOf = (answered: Answered): Record<string, unknown> => {
-  const { sentId, method, request, path, operation, exchange, status, code, bytesIn, bytesOut, ms } = answered
+const fieldsOf = (observed: ObservedResponse): Record<string, unknown> => {
+  const { sentId, method, request, path, operation, exchange, status, code, bytesIn, bytesOut, ms } = observed
   const waitedMs = exchange?.waitedMs ?? 0
   return {
     ...{ requestId: sentId, method, path, operation, organization: undefined, keyId: exchange?.identity?.keyId },
@@ -43,7 +43,7 @@ const fieldsOf = (answered: Answered): Record<string, unknown> => {
 }
 
 /** Logs requests, or only those that took long. Undefined: no request is logged. */
-export const logAnswered = (options: RequestLogOptions): Observer | undefined => {
+export const logResponses = (options: RequestLogOptions): Observer | undefined => {
   const { log, organizations, logRequests, logSlowMs = Number.POSITIVE_INFINITY } = options
   if (!logRequests && logSlowMs === Number.POSITIVE_INFINITY) return undefined
   const names = new Map<number, string>()
@@ -59,15 +59,15 @@ export const logAnswered = (options: RequestLogOptions): Observer | undefined =>
       return orgId
     }
   }
-  return (answered) => {
-    const isSlow = answered.workMs >= logSlowMs
+  return (observed) => {
+    const isSlow = observed.workMs >= logSlowMs
     if (!logRequests && !isSlow) return
-    const fields = fieldsOf(answered)
+    const fields = fieldsOf(observed)
     const print = (organization: string | number | undefined): void =>
       isSlow
         ? log('warn', 'slow request', { ...fields, organization })
         : log('info', 'request', { ...fields, organization })
-    const orgId = answered.exchange?.identity?.orgId
+    const orgId = observed.exchange?.identity?.orgId
     const known = orgId === undefined ? undefined : names.get(orgId)
     if (orgId === undefined || known !== undefined) print(known)
     else void nameOf(orgId).then(print)

@@ -50,7 +50,7 @@ const withSafety = (response: Response): Response => {
 }
 
 /** For every answer at the URL of a file, where no key is read. No cache keeps an error. */
-export const asUrlAnswer = (response: Response): Response => {
+export const asUrlResponse = (response: Response): Response => {
   const { headers } = response
   headers.delete('Vary')
   if (response.status >= 400) headers.set('Cache-Control', 'no-store')

@@ -2,7 +2,7 @@ import type { CubbyError } from '../core/errors.ts'
 import { headJson, recordJson } from '../core/records/record-json.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
 import { noteBody, noteCode } from './answer-notes.ts'
-import type { AnswerBody } from './answers.ts'
+import type { ResponseBody } from './answers.ts'
 import type { Exchange } from './exchange.ts'
 import { docsNote, httpHint, type Names, shellHint } from './hint-text.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
@@ -25,7 +25,7 @@ const commonHeaders = new Headers({
   Vary: 'Authorization',
 })
 
-const respond = (requestId: string, body: AnswerBody | null, status = 200): Response => {
+const respond = (requestId: string, body: ResponseBody | null, status = 200): Response => {
   const response = new Response(body, { status, headers: commonHeaders })
   response.headers.set('X-Request-Id', requestId)
   return noteBody(response, body)

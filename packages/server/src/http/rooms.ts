@@ -1,14 +1,14 @@
 import { CubbyError } from '../core/errors.ts'
 import { Fifo } from '../core/fair-queue.ts'
-import { pageBytesMax, toolAnswerBytesMax, toolMessagesMax, turnMsMax } from '../core/limits.ts'
+import { pageBytesMax, toolMessagesMax, toolResponseBytesMax, turnMsMax } from '../core/limits.ts'
 import type { Holder, Shares } from '../core/shares.ts'
-import type { BuiltAnswer } from '../core/steps.ts'
+import type { BuiltResponse } from '../core/steps.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 
 /** A tool sends its answer twice: as text and as values. */
-const bytesOf: Record<BuiltAnswer, number> = {
+const bytesOf: Record<BuiltResponse, number> = {
   listing: pageBytesMax,
-  batch: toolMessagesMax * 2 * toolAnswerBytesMax,
+  batch: toolMessagesMax * 2 * toolResponseBytesMax,
 }
 
 /** A caller keeps this much for its other answers, which are refused without room. */
@@ -63,14 +63,14 @@ export class Room {
 
 interface Waiter extends Timed {
   holder: Holder
-  built: BuiltAnswer
+  built: BuiltResponse
   listingsMax: number
   begin(room: Room): void
 }
 
 /** What an API key builds now, and its requests that wait. */
 class KeyLine {
-  readonly building: Record<BuiltAnswer, number> = { listing: 0, batch: 0 }
+  readonly building: Record<BuiltResponse, number> = { listing: 0, batch: 0 }
   readonly waiting = new Fifo<Waiter>()
 }
 
@@ -97,14 +97,14 @@ export class Rooms {
   }
 
   /** Undefined if the request has to wait. `listingsMax`: of its API key at a time. */
-  tryEnter(holder: Holder, built: BuiltAnswer, listingsMax: number): Room | undefined {
+  tryEnter(holder: Holder, built: BuiltResponse, listingsMax: number): Room | undefined {
     const line = this.#lines.get(holder.keySeq)
     if (line !== undefined && line.waiting.size > 0) return undefined
     return this.#admits(line, holder, built, listingsMax) ? this.#enter(holder, built) : undefined
   }
 
   /** Rejects if it takes too long. */
-  enter({ orgId, keySeq }: Holder, built: BuiltAnswer, listingsMax: number): Promise<Room> {
+  enter({ orgId, keySeq }: Holder, built: BuiltResponse, listingsMax: number): Promise<Room> {
     const holder = { orgId, keySeq }
     const line = this.#lineOf(keySeq)
     return new Promise((resolve, reject) => {
@@ -143,13 +143,13 @@ export class Rooms {
     }
   }
 
-  #admits(line: KeyLine | undefined, { orgId, keySeq }: Holder, built: BuiltAnswer, listingsMax: number): boolean {
+  #admits(line: KeyLine | undefined, { orgId, keySeq }: Holder, built: BuiltResponse, listingsMax: number): boolean {
     if (built === 'listing' && line !== undefined && line.building.listing >= listingsMax) return false
     // The bytes of a key count twice: in its own share and in that of its organization.
     return this.#shares.hasRoom(orgId, keySeq, 2 * bytesOf[built] + keptBytes)
   }
 
-  #enter({ orgId, keySeq }: Holder, built: BuiltAnswer): Room {
+  #enter({ orgId, keySeq }: Holder, built: BuiltResponse): Room {
     const line = this.#lineOf(keySeq)
     line.building[built]++
     return new Room(this.#shares, { orgId, keySeq }, bytesOf[built], () => {

@@ -6,16 +6,16 @@ import type { SuggestedCall } from '../core/hint.ts'
 import { connectionIdleSecondsMax } from '../core/limits.ts'
 import type { ReadPage } from '../mcp/resources.ts'
 import { McpServer } from '../mcp/server.ts'
-import { answerError } from './answer-error.ts'
+import { respondFailure } from './answer-error.ts'
 import { watchConnections } from './connections.ts'
 import { consoleHandlers } from './console-door.ts'
 import { baseUrl, entryPoint } from './entry-point.ts'
-import { doorPaths } from './files-door.ts'
+import { fileUrlPaths } from './files-door.ts'
 import { httpHint } from './hint-text.ts'
 import { mcpPath } from './mcp-door.ts'
 import { queryOf } from './observe.ts'
 import { type AgentPages, type AgentPath, type ConsolePages, type Page, type Pages, respondPage } from './pages.ts'
-import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
+import { type Handler, type OpenResponse, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
 
 interface HttpOptions extends PipelineOptions {
@@ -44,7 +44,7 @@ export interface HttpServer {
   /** Those of them that send a file. */
   readonly uploadsInFlight: number
   /** Requests that were refused because there was no room for their answers. */
-  readonly answersRefused: { unread: number; late: number }
+  readonly responsesRefused: { unread: number; late: number }
   /** Stops accepting requests, and resolves when every accepted request is answered. */
   stop(): Promise<void>
   /** Closes all remaining connections. */
@@ -75,7 +75,7 @@ const openHandlersOf = (
   pipeline: Pipeline,
   { engine, pages, agentPages, publicUrl, console: consolePages, mcp }: HttpOptions,
 ): Record<keyof typeof openRoutes, Handler> => {
-  const open = (path: keyof typeof openRoutes, answer: OpenAnswer): Handler =>
+  const open = (path: keyof typeof openRoutes, answer: OpenResponse): Handler =>
     pipeline.open(path, openRoutes[path], answer)
   const openAgentPage = (path: AgentPath): Handler =>
     open(path, (id, request, ownUrl) => {
@@ -120,7 +120,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     ...openHandlersOf(pipeline, options),
     ...(options.console && consoleHandlers(pipeline, options.console)),
     ...mcpHandlers(pipeline, options),
-    ...Object.fromEntries(doorPaths.map((path) => [path, pipeline.door(path, options)])),
+    ...Object.fromEntries(fileUrlPaths.map((path) => [path, pipeline.fileUrls(path, options)])),
   }
   const server = Bun.serve({
     hostname: options.host,
@@ -138,10 +138,10 @@ export const startHttp = (options: HttpOptions): HttpServer => {
       request: Request,
       server: Server<undefined>,
     ) => Awaitable<Response>,
-    error: (error) => answerError(options.log, 'unknown', error),
+    error: (error) => respondFailure(options.log, 'unknown', error),
   })
   pipeline.baseUrlOf = ({ headers }) => baseUrl(options.publicUrl, headers.get('host'), server.url.origin)
-  pipeline.answerEnds.isOpen = (request) => server.requestIP(request) !== null
+  pipeline.responseEnds.isOpen = (request) => server.requestIP(request) !== null
   pipeline.downloads.peerOf = (request) => {
     const peer = server.requestIP(request)
     return peer && { ...peer, localPort: server.port! }
@@ -156,8 +156,8 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     get uploadsInFlight() {
       return pipeline.uploads.count
     },
-    get answersRefused() {
-      return pipeline.answers.refused
+    get responsesRefused() {
+      return pipeline.responseBodies.refused
     },
     async stop() {
       clearInterval(watch)

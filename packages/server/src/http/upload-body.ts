@@ -6,7 +6,7 @@ import { Pieces, type ReadResult } from './body.ts'
 import { cutShort, paused, tooFine, uploadStalled } from './body-faults.ts'
 import { type FineChunks, isSmall, isTooFine } from './fine-chunks.ts'
 
-const lookEveryMs = 1_000
+const pollEveryMs = 1_000
 /** What is held of a chunked body that arrives faster than it is taken. */
 const heldBytesMax = 512 * 1024
 
@@ -188,7 +188,7 @@ export class UploadBodies {
 
   constructor(fineChunks: FineChunks, idleMsMax = fileIdleMsMax) {
     this.#fineChunks = fineChunks
-    this.#watch = setInterval(() => this.#cutSlow(idleMsMax), Math.min(lookEveryMs, idleMsMax))
+    this.#watch = setInterval(() => this.#cutSlow(idleMsMax), Math.min(pollEveryMs, idleMsMax))
     this.#watch.unref()
   }
 

@@ -1,6 +1,6 @@
 import { CubbyError } from '../core/errors.ts'
 import type { Members } from '../core/members.ts'
-import { runThrough, type Steps } from '../core/steps.ts'
+import { runThrough, type Slices } from '../core/steps.ts'
 import { isCheapToBuild } from '../core/text/json-scan.ts'
 import { type Envelope, readEnvelope, type Span, valueSpan } from '../core/text/json-span.ts'
 import { RpcError, rpcCodes } from './rpc-error.ts'
@@ -46,25 +46,25 @@ const idOf = (text: string, { value, ids }: { value: unknown; ids: Span | undefi
 }
 
 /** Reads the message at `at` in text that is checked to be JSON. */
-export function* readMessage(text: string, at = 0): Steps<ReadMessage> {
+export function* readMessage(text: string, at = 0): Slices<ReadMessage> {
   let ids: Span | undefined
   let inner: Envelope | undefined
-  const steps = readEnvelope(text, at, '', {
+  const slices = readEnvelope(text, at, '', {
     into(name, start) {
       if (name === 'id') ids = valueSpan(text, start)
       return name === 'params' && text[start] === '{' ? into(start) : undefined
     },
   })
-  function* into(start: number): Steps<number> {
+  function* into(start: number): Slices<number> {
     inner = yield* readEnvelope(text, start, 'params')
     return inner.end
   }
-  let step = refusingTwice(() => steps.next())
-  while (step.done !== true) {
+  let slice = refusingTwice(() => slices.next())
+  while (slice.done !== true) {
     yield
-    step = refusingTwice(() => steps.next())
+    slice = refusingTwice(() => slices.next())
   }
-  const { value, end } = step.value
+  const { value, end } = slice.value
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid('The body is not a JSON-RPC message.')
   }

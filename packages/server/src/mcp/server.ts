@@ -6,7 +6,7 @@ import { toolMessagesMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import { type Members, refuseUnknownMembers } from '../core/members.ts'
 import { isName } from '../core/names.ts'
-import { type BuiltAnswer, type RunSteps, runThrough, type Steps, stepUnits } from '../core/steps.ts'
+import { type BuiltResponse, type RunSlices, runThrough, type Slices, sliceUnits } from '../core/steps.ts'
 import { isCheapToBuild, JsonScan, parseJson } from '../core/text/json-scan.ts'
 import { ArrayWalk, readEnvelope, valueSpan } from '../core/text/json-span.ts'
 import type { Access } from '../operations/access.ts'
@@ -43,7 +43,7 @@ export interface McpRequest extends Omit<ToolCall, 'text' | 'built'> {
 }
 
 /** `text` is JSON; null: no body. */
-interface McpAnswer {
+interface McpResponse {
   readonly status: number
   readonly text: string | null
 }
@@ -85,17 +85,17 @@ const reasonOf = (text: string, error: Error): string => {
   return error.message
 }
 
-function* checkJsonInSteps(text: string): Steps<void> {
+function* checkJsonInSlices(text: string): Slices<void> {
   if (isCheapToBuild(text)) {
     parseJson(text)
     return
   }
   const scan = new JsonScan(text)
-  while (!scan.run(stepUnits)) yield
+  while (!scan.run(sliceUnits)) yield
 }
 
 /** Each message of a batch waits for its turn, as a request of its own would: 25 queries at once take half a second. */
-function* newTurn(): Steps<void> {
+function* newTurn(): Slices<void> {
   yield
 }
 
@@ -120,7 +120,7 @@ export class McpServer {
     this.#options = options
   }
 
-  answer(request: McpRequest): Awaitable<McpAnswer> {
+  answer(request: McpRequest): Awaitable<McpResponse> {
     const { body } = request
     let built: ReadMessage | undefined
     try {
@@ -128,39 +128,39 @@ export class McpServer {
     } catch (error) {
       return refuseText(body, error)
     }
-    return built === undefined ? this.#answerText(request) : this.#answerMessage(request, 0, false, built)
+    return built === undefined ? this.#respondText(request) : this.#respondMessage(request, 0, false, built)
   }
 
-  async #answerText(request: McpRequest): Promise<McpAnswer> {
+  async #respondText(request: McpRequest): Promise<McpResponse> {
     const { body } = request
     try {
-      await this.#runSteps(request, checkJsonInSteps(body))
+      await this.#runSlices(request, checkJsonInSlices(body))
     } catch (error) {
       return refuseText(body, error)
     }
-    return isBatch(body) ? this.#answerBatch(request) : this.#answerMessage(request, 0)
+    return isBatch(body) ? this.#respondBatch(request) : this.#respondMessage(request, 0)
   }
 
   /** Work on the body. For a small one it takes microseconds: to wait for a turn three times would take longer. */
-  #runSteps<T>(request: McpRequest, steps: Steps<T>): Awaitable<T> {
-    return request.body.length <= smallBodyUnits ? runThrough(steps) : request.runSteps(steps)
+  #runSlices<T>(request: McpRequest, slices: Slices<T>): Awaitable<T> {
+    return request.body.length <= smallBodyUnits ? runThrough(slices) : request.runSlices(slices)
   }
 
   /** `isLater`: messages before it in the batch may have changed something, so it cannot refuse the request as a whole. */
-  #answerMessage(
+  #respondMessage(
     request: McpRequest,
     at: number,
     isLater = false,
     built?: ReadMessage,
-  ): Awaitable<McpAnswer & { end?: number }> {
+  ): Awaitable<McpResponse & { end?: number }> {
     let message = built
-    const answerRead = (read: ReadMessage): Awaitable<McpAnswer & { end?: number }> => {
+    const answerRead = (read: ReadMessage): Awaitable<McpResponse & { end?: number }> => {
       message = read
       const { id, end } = read
       const revision = revisionOfMessage(read, request.headers)
       if (id === undefined) return { status: 202, text: null, end }
       const run = (): Awaitable<Result> => this.#run(read, revision, request)
-      return andThen(isLater ? andThen(request.runSteps(newTurn()), run) : run(), (result) => {
+      return andThen(isLater ? andThen(request.runSlices(newTurn()), run) : run(), (result) => {
         // The older revisions want nothing but `{}` as the answer to a ping.
         const members = revision.isStateless ? `"resultType":"complete",${result},${resultMeta}` : result
         return { status: 200, text: `{"jsonrpc":"2.0","id":${id},"result":{${members}}}`, end }
@@ -169,7 +169,7 @@ export class McpServer {
     return orElse(
       () =>
         built === undefined
-          ? andThen(this.#runSteps(request, readMessage(request.body, at)), answerRead)
+          ? andThen(this.#runSlices(request, readMessage(request.body, at)), answerRead)
           : answerRead(built),
       (error) => {
         if (error instanceof RpcError) return { ...refused(error, message?.id), end: message?.end }
@@ -182,7 +182,7 @@ export class McpServer {
   }
 
   /** Clients of the first revision may send several messages at once. */
-  async #answerBatch(request: McpRequest): Promise<McpAnswer> {
+  async #respondBatch(request: McpRequest): Promise<McpResponse> {
     const { headers, body } = request
     const revision = revisionOf(headers.version?.trim() ?? '2025-03-26')
     if (revision?.takesBatches !== true) {
@@ -197,7 +197,7 @@ export class McpServer {
         texts.push(rpcErrorJson(new RpcError(rpcCodes.invalidRequest, message), undefined))
         break
       }
-      const { text, end } = await this.#answerMessage(request, walk.at, walk.position > 0)
+      const { text, end } = await this.#respondMessage(request, walk.at, walk.position > 0)
       if (text !== null) {
         texts.push(text)
         request.addToRoom(Buffer.byteLength(text))
@@ -287,7 +287,7 @@ export class McpServer {
       return tool.run(new CallOf(request, text, isWhole ? members : undefined))
     }
     if (message.isBuilt) return run(message.membersOf('arguments'))
-    return andThen(this.#runSteps(request, readEnvelope(given(), 0, '')), ({ value }) => run(value as Members))
+    return andThen(this.#runSlices(request, readEnvelope(given(), 0, '')), ({ value }) => run(value as Members))
   }
 
   async #readResource(uri: unknown, revision: Revision, request: McpRequest): Promise<Result> {
@@ -358,12 +358,12 @@ const namesIn = ({ members }: SeenArguments, endpoint: Endpoint): Record<string,
   return names
 }
 
-const refuseText = (body: string, error: unknown): McpAnswer => {
+const refuseText = (body: string, error: unknown): McpResponse => {
   if (!(error instanceof CubbyError) && !(error instanceof SyntaxError)) throw error
   return refused(new RpcError(rpcCodes.parseError, reasonOf(body, error), { status: 400 }), undefined)
 }
 
-const refused = (error: RpcError, id?: string): McpAnswer => ({ status: error.status, text: rpcErrorJson(error, id) })
+const refused = (error: RpcError, id?: string): McpResponse => ({ status: error.status, text: rpcErrorJson(error, id) })
 
 const refuseCursor = (cursor: unknown): void => {
   if (cursor !== undefined) throw invalidParams('cursor is not one of this list: it has one page.')
@@ -422,15 +422,15 @@ class CallOf implements ToolCall {
     return this.#request.pause(wait)
   }
 
-  get runSteps(): RunSteps {
-    return (steps) => this.#request.runSteps(steps)
+  get runSlices(): RunSlices {
+    return (slices) => this.#request.runSlices(slices)
   }
 
-  tryTakeRoom(built: BuiltAnswer): boolean {
+  tryTakeRoom(built: BuiltResponse): boolean {
     return this.#request.tryTakeRoom(built)
   }
 
-  takeRoom(built: BuiltAnswer): Promise<void> {
+  takeRoom(built: BuiltResponse): Promise<void> {
     return this.#request.takeRoom(built)
   }
 }

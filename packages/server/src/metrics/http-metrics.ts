@@ -17,7 +17,7 @@ const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** The cells of a histogram: the buckets, the one above them, and the sum. */
 const durationCells = durationBuckets.length + 2
 
-export interface AnswerCounter {
+export interface ResponseCounter {
   /** Where the counts of an operation start; undefined: of requests that no operation has. */
   startOf(operation: string | undefined): number
   /** `workMs`: without the time that the caller asked the server to wait for a run. */
@@ -25,7 +25,7 @@ export interface AnswerCounter {
 }
 
 /** Counts answers. `operations`: the names of all operations that can be requested. */
-export const countAnswers = (registry: Registry, operations: readonly string[]): AnswerCounter => {
+export const countResponses = (registry: Registry, operations: readonly string[]): ResponseCounter => {
   const operation = { name: 'operation', values: [...operations, noOperation] }
   const requests = registry.counter({
     name: 'cubby_http_requests_total',
@@ -92,7 +92,7 @@ export const countAnswers = (registry: Registry, operations: readonly string[]):
 interface Served {
   readonly inFlight: number
   readonly uploadsInFlight: number
-  readonly answersRefused: { unread: number; late: number }
+  readonly responsesRefused: { unread: number; late: number }
 }
 
 /** `http`: undefined in a process that serves no requests. */
@@ -105,10 +105,10 @@ export const measureHttp = (registry: Registry, http: () => Served | undefined):
     labels: [{ name: 'reason', values: ['unread', 'late'] }],
   })
   registry.collect([requests, uploads], () => {
-    const { inFlight = 0, uploadsInFlight = 0, answersRefused } = http() ?? {}
+    const { inFlight = 0, uploadsInFlight = 0, responsesRefused } = http() ?? {}
     requests.set(inFlight)
     uploads.set(uploadsInFlight)
-    refused.set(answersRefused?.unread ?? 0, 0)
-    refused.set(answersRefused?.late ?? 0, 1)
+    refused.set(responsesRefused?.unread ?? 0, 0)
+    refused.set(responsesRefused?.late ?? 0, 1)
   })
 }

@@ -9,7 +9,7 @@ import type { Registry } from './registry.ts'
 
 const headBytesMax = 8_192
 /** From the request to the end of the connection. */
-const answerMsMax = 15_000
+const responseMsMax = 15_000
 
 /**
  * Why the listener did not serve a connection: its `Host` is foreign, it sent no request in time, it had sent none when a
@@ -38,13 +38,13 @@ interface MetricsListener {
   close(): Promise<void>
 }
 
-interface Answer {
+interface MetricsResponse {
   status: string
   headers: Record<string, string>
   body: string
 }
 
-const plain = (status: string, body: string, headers: Record<string, string> = {}): Answer => ({
+const plain = (status: string, body: string, headers: Record<string, string> = {}): MetricsResponse => ({
   status,
   headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers },
   body: `${body}\n`,
@@ -70,7 +70,7 @@ interface Site {
 const answerTo = async (
   head: string,
   { scrape, takes, onRefused }: Site,
-): Promise<{ answer: Answer; isHead: boolean }> => {
+): Promise<{ answer: MetricsResponse; isHead: boolean }> => {
   const [first = '', ...lines] = head.split('\r\n')
   const [, method, target] = /^([A-Z]+) (\S+) HTTP\/1\.[01]$/.exec(first) ?? []
   const isHead = method === 'HEAD'
@@ -96,7 +96,12 @@ const answerTo = async (
   }
 }
 
-const send = (socket: Socket, { status, headers, body }: Answer, isHead: boolean, onSent: () => void): void => {
+const send = (
+  socket: Socket,
+  { status, headers, body }: MetricsResponse,
+  isHead: boolean,
+  onSent: () => void,
+): void => {
   const bytes = Buffer.from(body)
   const all = { ...headers, Vary: 'Accept', 'Content-Length': String(bytes.length), Connection: 'close' }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -159,7 +164,7 @@ class Connections {
     }
     // A client that leaves its connection open afterwards is idle again.
     const onSent = (): void => become(false, this.#requestMsMax, 'idle')
-    serveConnection(socket, this.#site, () => become(true, answerMsMax, 'late'), onSent)
+    serveConnection(socket, this.#site, () => become(true, responseMsMax, 'late'), onSent)
   }
 
   closeAll(): void {

@@ -114,7 +114,7 @@ export class Registry {
   }
 
   /** Where the first value of this metric is in a snapshot. */
-  placeOf({ cells }: { cells: Float64Array }): number {
+  offsetOf({ cells }: { cells: Float64Array }): number {
     return this.#values
       .slice(0, this.#values.indexOf(cells as Float64Array<ArrayBuffer>))
       .reduce((at, { length }) => at + length, 0)

@@ -3,7 +3,7 @@ import { type Family, sizeOf } from './family.ts'
 import type { Registry, Snapshot } from './registry.ts'
 
 /** A worker that does not answer within this time has not answered this scrape. Prometheus itself waits for 10 s. */
-const answerMsMax = 3_000
+const responseMsMax = 3_000
 
 /** Another process of this server. */
 export interface Member {
@@ -35,7 +35,7 @@ export class Scraper {
   #running: Promise<Float64Array> | undefined
   #next: Promise<Float64Array> | undefined
 
-  constructor(registry: Registry, msMax = answerMsMax) {
+  constructor(registry: Registry, msMax = responseMsMax) {
     this.#registry = registry
     this.#msMax = msMax
     this.#processes = registry.gauge({
@@ -123,8 +123,8 @@ export class Scraper {
   #setOwn(values: number[], processes: number, answered: number): void {
     this.#processes.set(processes)
     this.#answered.set(answered)
-    values[this.#registry.placeOf(this.#processes)] = processes
-    values[this.#registry.placeOf(this.#answered)] = answered
+    values[this.#registry.offsetOf(this.#processes)] = processes
+    values[this.#registry.offsetOf(this.#answered)] = answered
   }
 
   /** Whether it answered in time. One that owes the answer to an earlier scrape is not asked again, and nobody waits for it. */

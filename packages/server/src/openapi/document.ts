@@ -1,6 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { errorCodes } from '../core/error-codes.ts'
-import { doorPath, doorRoutes } from '../http/files-door.ts'
+import { fileUrlPath, fileUrlRoutes } from '../http/files-door.ts'
 import { isVerbAsKey, openRoutes, type Route, routes } from '../http/routes.ts'
 import type { RoutedOperationId } from '../operations/catalogue.ts'
 import { exampleStore } from '../operations/example.ts'
@@ -66,36 +66,36 @@ const describedHeads: Partial<Record<RoutedOperationId, HttpOperationId>> = {
   getItem: 'headItem',
 }
 
-const placesOf = (path: string, methods: Partial<Record<Method, Route>>): ServedOperation[] => {
+const servedOf = (path: string, methods: Partial<Record<Method, Route>>): ServedOperation[] => {
   // A record whose hash key is also a verb is described with all others: generated clients would get a function for each.
   const described = Object.entries(methods).filter(([, { operationId }]) => !isVerbAsKey(path, operationId))
-  const places = described.map(([method, { operationId, keyNeeded }]) =>
+  const served = described.map(([method, { operationId, keyNeeded }]) =>
     servedOperation(operationId, method as Method, path, keyNeeded),
   )
   const get = methods.GET
   const head = get === undefined || isVerbAsKey(path, get.operationId) ? undefined : describedHeads[get.operationId]
-  if (head !== undefined) places.push(servedOperation(head, 'HEAD', path, get!.keyNeeded))
+  if (head !== undefined) served.push(servedOperation(head, 'HEAD', path, get!.keyNeeded))
   // Every path answers OPTIONS in the same way, so one description is enough.
-  if (path === '/v1') places.push(servedOperation('preflight', 'OPTIONS', path))
-  return places.sort((a, b) => methodOrder.indexOf(a.method) - methodOrder.indexOf(b.method))
+  if (path === '/v1') served.push(servedOperation('preflight', 'OPTIONS', path))
+  return served.sort((a, b) => methodOrder.indexOf(a.method) - methodOrder.indexOf(b.method))
 }
 
 /** The URLs of files, which need no key. */
-const doorPlaces = (): ServedOperation[] => [
-  servedOperation(doorRoutes.GET.operationId, 'GET', doorPath),
-  servedOperation('headFileByUrl', 'HEAD', doorPath),
-  servedOperation(doorRoutes.PUT.operationId, 'PUT', doorPath),
+const ownEndpoints = (): ServedOperation[] => [
+  servedOperation(fileUrlRoutes.GET.operationId, 'GET', fileUrlPath),
+  servedOperation('headFileByUrl', 'HEAD', fileUrlPath),
+  servedOperation(fileUrlRoutes.PUT.operationId, 'PUT', fileUrlPath),
 ]
 
 /** `/v1/:db/:table` in the notation of OpenAPI. */
 const templated = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 
-const pathItem = (places: ServedOperation[]): PathItem =>
-  Object.fromEntries(places.map((served) => [served.method.toLowerCase(), operationObject(served)]))
+const pathItem = (served: ServedOperation[]): PathItem =>
+  Object.fromEntries(served.map((served) => [served.method.toLowerCase(), operationObject(served)]))
 
 /** What is served, by the id that it has in the document. */
 export const servedById = (): Map<string, ServedOperation> =>
-  new Map(servedPaths().flatMap(([, places]) => places.map((served) => [nameAt(served).operationId, served])))
+  new Map(servedPaths().flatMap(([, served]) => served.map((served) => [nameAt(served).operationId, served])))
 
 // ── The document ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -128,8 +128,8 @@ const sharedExamples = (): Record<string, ExampleObject> =>
 
 /** Every path with what is served there. */
 const servedPaths = (): [string, ServedOperation[]][] => [
-  ...Object.entries(routes).map(([path, methods]): [string, ServedOperation[]] => [path, placesOf(path, methods)]),
-  [doorPath, doorPlaces()],
+  ...Object.entries(routes).map(([path, methods]): [string, ServedOperation[]] => [path, servedOf(path, methods)]),
+  [fileUrlPath, ownEndpoints()],
   ...Object.entries(openRoutes).map(([path, id]): [string, ServedOperation[]] => [
     path,
     [servedOperation(id, 'GET', path)],

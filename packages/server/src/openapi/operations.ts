@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../core/errors.ts'
 import { plainBodyBytesMax } from '../core/limits.ts'
-import type { DoorOperationId } from '../http/files-door.ts'
+import type { FileUrlOperationId } from '../http/files-door.ts'
 import { type OpenOperationId, verbs } from '../http/routes.ts'
 import {
   type CatalogueEntry,
@@ -35,7 +35,7 @@ export const tags = {
   Service: 'These routes need no API key.',
 }
 
-export interface Answer {
+export interface ResponseDescription {
   description: string
   /** With several, the answer has one of them. */
   schema?: SchemaName | SchemaName[]
@@ -63,7 +63,7 @@ export interface HttpOperation {
   byUrl?: true
   /** Shared caches may keep the answer: it is the same for every caller. */
   isShared?: true
-  answers: Record<number, Answer>
+  responses: Record<number, ResponseDescription>
   /** Error codes, apart from those that HTTP adds. */
   codes: ErrorCode[]
   examples: HttpExample[]
@@ -103,32 +103,36 @@ const notesOf = ({ route, condition, note }: CatalogueEntry): string[] => {
 const answersBytes = ({ route }: CatalogueEntry): boolean => route!.queryAlways !== undefined
 
 const headersOf = (entry: CatalogueEntry): ParameterName[] => {
-  const { route, condition, answersMinimal } = entry
+  const { route, condition, respondsMinimal } = entry
   return [
     ...(answersBytes(entry) ? (['record', ...bytesParameters] as const) : []),
     ...(route!.bytes === undefined ? [] : (['Content-Digest'] as const)),
     ...(condition === 'put' || condition === 'change' ? (['If-Match'] as const) : []),
     ...(condition === 'put' ? (['If-None-Match: *'] as const) : []),
     ...(condition === 'read' ? (['If-None-Match'] as const) : []),
-    ...(answersMinimal ? (['Prefer'] as const) : []),
+    ...(respondsMinimal ? (['Prefer'] as const) : []),
   ]
 }
 
-const answersOf = (entry: CatalogueEntry): Record<number, Answer> => {
-  const { area, condition, answers, answersMinimal, minimalOutput, returns, output, version } = entry
+const responsesOf = (entry: CatalogueEntry): Record<number, ResponseDescription> => {
+  const { area, condition, answers: responses, respondsMinimal, minimalOutput, returns, output, version } = entry
   const headers: HeaderName[] | undefined = version && ['ETag']
-  const answer = (description: string): Answer => ({ description, schema: nameOf(output), ...(headers && { headers }) })
+  const answer = (description: string): ResponseDescription => ({
+    description,
+    schema: nameOf(output),
+    ...(headers && { headers }),
+  })
   if (answersBytes(entry)) return recordOrBytes
-  if (answers !== undefined) {
-    const created = { 201: answer(answers.created) }
-    return answers.existing === undefined ? created : { 200: answer(answers.existing), ...created }
+  if (responses !== undefined) {
+    const created = { 201: answer(responses.created) }
+    return responses.existing === undefined ? created : { 200: answer(responses.existing), ...created }
   }
   if (minimalOutput !== undefined) {
     const description = `${returns} With \`Prefer: return=minimal\` it has no \`data\`.`
     return { 200: { ...answer(description), schema: [nameOf(output), nameOf(minimalOutput)] } }
   }
-  const done: Record<number, Answer> = { 200: answer(returns) }
-  if (answersMinimal) done[204] = { description: 'Written; the answer to `Prefer: return=minimal`.', headers }
+  const done: Record<number, ResponseDescription> = { 200: answer(returns) }
+  if (respondsMinimal) done[204] = { description: 'Written; the answer to `Prefer: return=minimal`.', headers }
   if (condition === 'read') {
     done[304] = { description: `The ${area === 'runs' ? 'run' : 'record'} is still at that version.`, headers }
   }
@@ -140,13 +144,13 @@ const routed = (entry: CatalogueEntry): HttpOperation => {
   const { area } = entry
   const hasBytes = answersBytes(entry)
   const route = entry.route!
-  const answers = answersOf(entry)
+  const responses = responsesOf(entry)
   // An answer without a body is one that the request asks for by a header.
-  const statuses = Object.keys(answers)
+  const statuses = Object.keys(responses)
     .map(Number)
-    .filter((status) => status < 300 && status !== 206 && answers[status]!.schema !== undefined)
+    .filter((status) => status < 300 && status !== 206 && responses[status]!.schema !== undefined)
   const status = { done: Math.max(...statuses), unchanged: Math.min(...statuses) }
-  const tagged = answers[status.done]!.headers?.includes('ETag') ?? false
+  const tagged = responses[status.done]!.headers?.includes('ETag') ?? false
   const summaries = route.path.endsWith('?')
     ? {
         summary: `${entry.title} without a range key`,
@@ -165,7 +169,7 @@ const routed = (entry: CatalogueEntry): HttpOperation => {
       description: `JSON in UTF-8, at most ${binaryBytes(route.body.bytesMax ?? plainBodyBytesMax)}.`,
     },
     ...(route.bytes && { bytes: { description: entry.input.properties![route.bytes]!.description! } }),
-    answers,
+    responses,
     codes: [...codesOf(entry), ...(hasBytes ? (['precondition_failed', 'range_not_satisfiable'] as const) : [])],
     examples: [
       ...entry.examples.map((example) => toHttpExample(entry, example, status, tagged)),
@@ -182,7 +186,7 @@ const ownAddress =
 /** Parameters of requests for bytes. */
 const bytesParameters = ['If-Match: bytes', 'If-None-Match: bytes', 'Range', 'If-Range'] as const
 /** Answers to them. */
-const bytesAnswers = {
+const bytesResponses = {
   206: {
     description: 'The bytes of the range.',
     bytes: 'only' as const,
@@ -193,14 +197,14 @@ const bytesAnswers = {
 const damagedBytes =
   'If bytes of more than 1 MiB are damaged, the connection is cut before the last of them. Parts are not compared.'
 
-const recordOrBytes: Record<number, Answer> = {
+const recordOrBytes: Record<number, ResponseDescription> = {
   200: {
     description: 'The bytes of the file, or its record.',
     schema: 'FileRecord',
     bytes: 'or JSON',
     headers: ['ETag: bytes or record'],
   },
-  ...bytesAnswers,
+  ...bytesResponses,
 }
 const bytesNote = `The answer is the bytes of the file, with its own content type and its SHA-256 as the \`ETag\`; with \`record=true\` it is the record as JSON, with the version as the \`ETag\`. For the bytes, conditions and one range work as HTTP defines: 206 with a part, 304, 412 and 416. With \`record=true\` only \`If-None-Match\` is allowed. HEAD answers the headers alone. ${damagedBytes}`
 
@@ -231,7 +235,7 @@ const endpoints = {
     summaryWithRangeKey: 'Check for a record with a range key',
     description: 'Like GET, but without a body: tells whether the record exists, and its version.',
     parameters: ['If-None-Match'],
-    answers: { 200: { description: 'The record exists.', headers: ['ETag'] }, ...foundRecord },
+    responses: { 200: { description: 'The record exists.', headers: ['ETag'] }, ...foundRecord },
     codes: codesOf(entries.getRecord),
     examples: records.headRecord,
   },
@@ -241,7 +245,7 @@ const endpoints = {
     summary: 'Check for an item',
     description: 'Like GET, but without a body: tells whether the record exists, and its version.',
     parameters: ['itemRangeKey', 'If-None-Match'],
-    answers: { 200: { description: 'The record exists.', headers: ['ETag'] }, ...foundRecord },
+    responses: { 200: { description: 'The record exists.', headers: ['ETag'] }, ...foundRecord },
     codes: codesOf(entries.getItem),
     examples: records.headItem,
   },
@@ -252,9 +256,9 @@ const endpoints = {
     description: `The bytes of a public file at its permanent URL, or of any file at a signed one. No API key is needed, and none is read. An unknown bucket, an unknown file and a private file without a signature give the same answer. Conditions and one range work as HTTP defines. At a permanent URL unknown parameters are ignored. ${damagedBytes} ${signedUrls}`,
     byUrl: true,
     parameters: [...urlParameters, ...bytesParameters],
-    answers: {
+    responses: {
       200: { description: 'The bytes of the file.', bytes: 'only', headers: ['ETag: bytes'] },
-      206: bytesAnswers[206],
+      206: bytesResponses[206],
       304: { description: 'The copy is current.', headers: ['ETag: bytes'] },
     },
     codes: [...urlCodes, 'range_not_satisfiable'],
@@ -267,7 +271,7 @@ const endpoints = {
     description: 'Like GET, but without a body: tells whether the file exists, its size, its type and its tag.',
     byUrl: true,
     parameters: [...urlParameters, 'If-Match: bytes', 'If-None-Match: bytes'],
-    answers: {
+    responses: {
       200: { description: 'The file exists.', bytes: 'only', headers: ['ETag: bytes'] },
       304: { description: 'The copy is current.', headers: ['ETag: bytes'] },
     },
@@ -282,7 +286,7 @@ const endpoints = {
     byUrl: true,
     parameters: ['expires', 'key', 'signature', 'Content-Digest'],
     bytes: { description: entries.putFile.input.properties!.content!.description! },
-    answers: { 200: { description: 'The record of the file.', schema: 'FileRecord', headers: ['ETag'] } },
+    responses: { 200: { description: 'The record of the file.', schema: 'FileRecord', headers: ['ETag'] } },
     codes: [
       ...urlCodes,
       'invalid_request',
@@ -301,7 +305,7 @@ const endpoints = {
     summary: 'Where is everything?',
     description:
       'The name and version of the server, and the addresses of its descriptions. A browser, whose `Accept` prefers `text/html`, is redirected to the console, or to the page with the descriptions if there is none.',
-    answers: {
+    responses: {
       200: { description: 'Name, version and addresses.', schema: 'EntryPoint' },
       302: { description: 'To a browser: the page for people.', headers: ['Location'] },
     },
@@ -313,7 +317,7 @@ const endpoints = {
     tag: 'Service',
     summary: 'Is the process alive?',
     description: 'Liveness probe.',
-    answers: { 200: { description: 'The process is alive.', schema: 'Health' } },
+    responses: { 200: { description: 'The process is alive.', schema: 'Health' } },
     codes: [],
     examples: service.checkHealth,
   },
@@ -322,7 +326,7 @@ const endpoints = {
     tag: 'Service',
     summary: 'Can the process serve requests?',
     description: 'Readiness probe: 503 while the store cannot be used.',
-    answers: { 200: { description: 'The process can serve requests.', schema: 'Health' } },
+    responses: { 200: { description: 'The process can serve requests.', schema: 'Health' } },
     codes: ['unavailable'],
     examples: service.checkReadiness,
   },
@@ -332,7 +336,7 @@ const endpoints = {
     summary: 'Get this description as OpenAPI',
     description: `An OpenAPI 3.1 document, generated from the routes that the server uses. With \`area\` it has the paths of that area only, and is a valid document of its own. ${copies}`,
     parameters: ['area'],
-    answers: { 200: { description: 'The document.', schema: 'OpenApi' }, ...currentCopy },
+    responses: { 200: { description: 'The document.', schema: 'OpenApi' }, ...currentCopy },
     codes: ['invalid_request', 'internal'],
     examples: service.getDescription,
   },
@@ -341,7 +345,7 @@ const endpoints = {
     tag: 'Service',
     summary: 'Get this description as a web page',
     description: `One HTML page that loads nothing else. ${copies}`,
-    answers: {
+    responses: {
       200: {
         description: 'The page.',
         contentType: 'text/html',
@@ -359,7 +363,7 @@ const endpoints = {
     summary: 'Get the manual of the API as Markdown',
     description: `Every route, rule and limit in one text. ${ownAddress} ${copies}`,
     isShared: true,
-    answers: {
+    responses: {
       200: { description: 'The text.', contentType: 'text/markdown', schema: 'Markdown' },
       ...currentCopy,
     },
@@ -372,7 +376,7 @@ const endpoints = {
     summary: 'Get the skill for agents',
     description: `An Agent Skill: the way from the first request to queries, pages, conditions, batches and errors, in under 5,000 tokens. ${ownAddress} ${copies}`,
     isShared: true,
-    answers: {
+    responses: {
       200: { description: 'The skill.', contentType: 'text/markdown', schema: 'Markdown' },
       ...currentCopy,
     },
@@ -385,7 +389,7 @@ const endpoints = {
     summary: 'Find the skill',
     description: `The skill with its address and digest, for programs that install skills: Agent Skills discovery, draft 0.2.0. ${copies}`,
     isShared: true,
-    answers: { 200: { description: 'The index.', schema: 'SkillIndex' }, ...currentCopy },
+    responses: { 200: { description: 'The index.', schema: 'SkillIndex' }, ...currentCopy },
     codes: ['internal'],
     examples: service.getSkillIndex,
   },
@@ -395,7 +399,7 @@ const endpoints = {
     summary: 'List the pages for agents',
     description: `A short text with links, for agents that know only the address of the server. ${ownAddress} ${copies}`,
     isShared: true,
-    answers: {
+    responses: {
       200: { description: 'The text.', contentType: 'text/plain', schema: 'Markdown' },
       ...currentCopy,
     },
@@ -409,7 +413,7 @@ const endpoints = {
     description:
       'Browsers send this before some requests (CORS preflight). Every path gives the same answer, even an unknown one.',
     parameters: ['Access-Control-Request-Method'],
-    answers: {
+    responses: {
       204: {
         description: 'All methods and headers that the service accepts.',
         headers: ['Access-Control-Allow-Methods', 'Access-Control-Allow-Headers', 'Access-Control-Max-Age'],
@@ -419,7 +423,7 @@ const endpoints = {
     examples: service.preflight,
   },
 } satisfies Record<
-  DoorOperationId | 'headRecord' | 'headItem' | 'headFileByUrl' | 'preflight' | OpenOperationId,
+  FileUrlOperationId | 'headRecord' | 'headItem' | 'headFileByUrl' | 'preflight' | OpenOperationId,
   HttpOperation
 >
 

@@ -5,7 +5,7 @@ import { statusOf } from '../http/status.ts'
 import { binaryBytes, type Schema } from '../operations/schema.ts'
 import { accessCodes, bodyCodes, meanings } from './errors.ts'
 import type { HttpExample } from './examples/http-example.ts'
-import type { Answer } from './operations.ts'
+import type { ResponseDescription } from './operations.ts'
 import { type HeaderName, headerField, headerRef, headers } from './parameters.ts'
 import { refTo } from './schemas.ts'
 import { pathParameters, type ServedOperation } from './served-operation.ts'
@@ -38,9 +38,9 @@ const headersOfError = ({ operation }: ServedOperation): HeaderName[] =>
   operation.byUrl ? [...everywhere, 'Cache-Control: errors', ...safetyHeaders] : commonHeaders
 
 /** Without a body, `x-given` is on the header. */
-const headerExample = ({ headers: shown, answer, given }: HttpExample, name: HeaderName): ExampleObject => ({
+const headerExample = ({ headers: shown, response, given }: HttpExample, name: HeaderName): ExampleObject => ({
   value: shown![headerField(name)],
-  ...(answer === undefined && given && { 'x-given': given }),
+  ...(response === undefined && given && { 'x-given': given }),
 })
 
 const headerObject = (name: HeaderName, examples: HttpExample[]): Header | Reference => {
@@ -64,27 +64,32 @@ export const anyBytes: Schema = { type: 'string', format: 'binary' }
 
 export const isRejection = (status: number): boolean => status >= 400
 
-const answerExamples = (examples: HttpExample[]): Examples =>
+const responseExamples = (examples: HttpExample[]): Examples =>
   Object.fromEntries(
-    examples.map(({ name, summary, answer, given, status, body, bytes }) => [
+    examples.map(({ name, summary, response, given, status, body, bytes }) => [
       name,
       {
         summary,
-        value: answer,
+        value: response,
         ...(given && { 'x-given': given }),
         ...(isRejection(status) && (body ?? bytes) !== undefined && { 'x-request-body': body ?? bytes }),
       },
     ]),
   )
 
-const schemaOf = (schema: NonNullable<Answer['schema']>): Schema =>
+const schemaOf = (schema: NonNullable<ResponseDescription['schema']>): Schema =>
   Array.isArray(schema) ? { anyOf: schema.map((name) => refTo(name)) } : refTo(schema)
 
 const successResponse = (served: ServedOperation, all: HttpExample[], status: number): ResponseObject => {
-  const answer: Answer = served.operation.answers[status]!
-  const { description, schema, contentType = 'application/json', bytes } = answer
+  const {
+    description,
+    schema,
+    contentType = 'application/json',
+    bytes,
+    headers = [],
+  } = served.operation.responses[status]!
   const examples = all.filter((example) => example.status === status)
-  const names = [...headersOfSuccess(served), ...(bytes === 'only' ? bytesHeaders : []), ...(answer.headers ?? [])]
+  const names = [...headersOfSuccess(served), ...(bytes === 'only' ? bytesHeaders : []), ...headers]
   const response = {
     description,
     headers: { ...headerObjects(names, examples), ...(bytes === 'or JSON' && headersIfBytes()) },
@@ -92,9 +97,9 @@ const successResponse = (served: ServedOperation, all: HttpExample[], status: nu
   const binary = bytes && { 'application/octet-stream': { schema: anyBytes } as MediaType }
   // An answer to HEAD has the headers of the bytes only.
   if (schema === undefined && (binary === undefined || served.method === 'HEAD')) return response
-  const shown = examples.filter((example) => example.answer !== undefined)
+  const shown = examples.filter((example) => example.response !== undefined)
   const media: MediaType = { schema: schema === undefined ? anyBytes : schemaOf(schema) }
-  if (shown.length > 0) media.examples = answerExamples(shown)
+  if (shown.length > 0) media.examples = responseExamples(shown)
   if (schema === undefined) return { ...response, content: { 'application/octet-stream': media } }
   return { ...response, content: { [contentType]: media, ...binary } }
 }
@@ -106,7 +111,7 @@ const errorHeaders: Record<number, HeaderName[]> = {
   503: ['Retry-After'],
 }
 
-const codeOf = ({ answer }: HttpExample): ErrorCode => (answer as { error: { code: ErrorCode } }).error.code
+const codeOf = ({ response }: HttpExample): ErrorCode => (response as { error: { code: ErrorCode } }).error.code
 
 const errorResponse = (
   status: number,
@@ -123,7 +128,7 @@ const errorResponse = (
       'application/json': {
         schema: refTo('Error'),
         examples: {
-          ...answerExamples(own),
+          ...responseExamples(own),
           ...Object.fromEntries(shared.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
         },
       },
@@ -184,7 +189,7 @@ const codesOf = ({ operation, path, keyNeeded }: ServedOperation): ErrorCode[] =
 
 export const responsesOf = (served: ServedOperation, examples: HttpExample[]): OperationObject['responses'] => {
   const responses: OperationObject['responses'] = {}
-  for (const status of Object.keys(served.operation.answers).map(Number)) {
+  for (const status of Object.keys(served.operation.responses).map(Number)) {
     responses[status] = successResponse(served, examples, status)
   }
   responses[431] = { $ref: '#/components/responses/HeadersTooLarge' }

@@ -3,7 +3,7 @@ import { CubbyError } from '../core/errors.ts'
 import { batchOperationsMax } from '../core/limits.ts'
 import { type ElementList, readListBody } from '../core/text/list-body.ts'
 
-/** The body of a batch. In steps of about `stepUnits` of text, because a batch may have 12 MiB. */
+/** The body of a batch. In steps of about `sliceUnits` of text, because a batch may have 12 MiB. */
 export const readBatch = (text: string) => readListBody(text, 'operations', batchOperationsMax)
 
 /** A batch has at least one operation, and not too many. */

@@ -112,7 +112,7 @@ interface Operation<Id extends string, Input, Output> extends InputRules {
   /** The name of the tool for agents that does it. */
   readonly tool?: string
   /** Callers may ask for an answer without data. */
-  readonly answersMinimal?: true
+  readonly respondsMinimal?: true
   /** The version of what it returns. */
   version?(output: Output): number
   /** Checks the members that the path does not name, without the condition. Absent: there are none. */

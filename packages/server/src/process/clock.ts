@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { clockJumpHoldMs, lastUsedFlushMs, sweepEveryMs, taskLookEveryMs } from '../core/limits.ts'
+import { clockJumpHoldMs, lastUsedFlushMs, sweepEveryMs, taskPollEveryMs } from '../core/limits.ts'
 import { testVariable } from './test-environment.ts'
 
 export interface Clock {
@@ -8,7 +8,7 @@ export interface Clock {
   sweepEveryMs: number
   keyUseEveryMs: number
   /** How often runs, leases and schedules are looked for. */
-  taskLookEveryMs: number
+  taskPollEveryMs: number
   /** How long sweeps distrust a clock that has jumped ahead: see wary-clock.ts. */
   jumpHoldMs: number
 }
@@ -18,7 +18,7 @@ export const openClock = (env: Record<string, string | undefined>): Clock => {
   const file = testVariable(env, 'CUBBY_TEST_CLOCK')
   if (file === undefined) {
     const keyUseEveryMs = lastUsedFlushMs
-    return { now: Date.now, sweepEveryMs, keyUseEveryMs, taskLookEveryMs, jumpHoldMs: clockJumpHoldMs }
+    return { now: Date.now, sweepEveryMs, keyUseEveryMs, taskPollEveryMs, jumpHoldMs: clockJumpHoldMs }
   }
   const offsetMs = (): number => {
     try {
@@ -28,5 +28,5 @@ export const openClock = (env: Record<string, string | undefined>): Clock => {
     }
   }
   const now = (): number => Date.now() + offsetMs()
-  return { now, sweepEveryMs: 200, keyUseEveryMs: 200, taskLookEveryMs: 100, jumpHoldMs: 0 }
+  return { now, sweepEveryMs: 200, keyUseEveryMs: 200, taskPollEveryMs: 100, jumpHoldMs: 0 }
 }

@@ -2,19 +2,19 @@ import { startBlobSweep } from '../background/blobs.ts'
 import type { Background } from '../background/paced-steps.ts'
 import { type RunningUploads, trackUploads } from '../background/running-uploads.ts'
 import { storeFileBytesMax } from '../core/limits.ts'
-import { CheckedPlace } from '../files/places/checked-place.ts'
-import { DirectoryPlace } from '../files/places/directory.ts'
-import { makePlace } from '../files/places/open-place.ts'
+import { CheckedBlobStore } from '../files/places/checked-place.ts'
+import { DirectoryBlobStore } from '../files/places/directory.ts'
+import { makeBlobStore } from '../files/places/open-place.ts'
 import type { CountedFiles } from '../metrics/work-metrics.ts'
-import type { BlobPlace, BlobWriter } from '../store/blob-place.ts'
+import type { BlobStore, BlobWriter } from '../store/blob-place.ts'
 import type { Engine } from '../store/engine.ts'
 import type { ServeOptions } from './serve-options.ts'
 
 // The place of the bytes of files in a serving process: opened and checked at the start, swept by the owner, closed at the end.
 
-export interface FilePlace {
+export interface ServedBlobStore {
   /** What requests use. It is the place of this store, or every call throws `unavailable`. */
-  readonly place: BlobPlace
+  readonly blobStore: BlobStore
   /** For the line `listening`; undefined for the default, which needs no mention. */
   readonly shown: string | undefined
   /** Removes the bytes that no file refers to any more. One process of `--workers` does it, and each one on PostgreSQL. */
@@ -29,41 +29,42 @@ const sweepStopMsMax = 1_000
  * Opens the place that `--files` names; undefined without one. `role`: the owner refuses to start on the place of another
  * store or with wrong settings. Its workers do not check again: while the place fails, they would be started over and over.
  */
-export const openFilePlace = async (
+export const openServedBlobStore = async (
   { files, filesAreGiven, adoptsFiles, smallFilesInStore, keepDeadBlobsMs, clock, log }: ServeOptions,
   engine: Engine,
   role: 'owner' | 'worker',
   counted?: CountedFiles,
-): Promise<FilePlace | undefined> => {
+): Promise<ServedBlobStore | undefined> => {
   if (files === undefined) return undefined
-  const made = await makePlace(files, { env: process.env, now: clock.now, log })
-  const place = new CheckedPlace(made, engine.files, log)
-  if (role === 'owner') await place.checkAtStart(adoptsFiles)
+  const made = await makeBlobStore(files, { env: process.env, now: clock.now, log })
+  const blobStore = new CheckedBlobStore(made, engine.files, log)
+  if (role === 'owner') await blobStore.checkAtStart(adoptsFiles)
   const uploads = trackUploads({ files: engine.files, now: clock.now, log })
   const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
-  const used = counted === undefined ? tracked(place, uploads) : countedPlace(tracked(place, uploads), counted)
-  const inStore = { bytesMax: storeFileBytesMax, prepare: () => place.prepare() }
+  const used =
+    counted === undefined ? tracked(blobStore, uploads) : countedBlobStore(tracked(blobStore, uploads), counted)
+  const inStore = { bytesMax: storeFileBytesMax, prepare: () => blobStore.prepare() }
   return {
-    place: (smallFilesInStore ?? made instanceof DirectoryPlace) ? Object.assign(used, { inStore }) : used,
-    shown: filesAreGiven ? place.description : undefined,
+    blobStore: (smallFilesInStore ?? made instanceof DirectoryBlobStore) ? Object.assign(used, { inStore }) : used,
+    shown: filesAreGiven ? blobStore.description : undefined,
     startSweep() {
       const sweep = startBlobSweep({
-        ...{ files: engine.files, place, now, log, jumpHoldMs, everyMs },
+        ...{ files: engine.files, blobStore, now, log, jumpHoldMs, everyMs },
         keepMs: keepDeadBlobsMs,
       })
       return { stop: () => Promise.race([sweep.stop(), Bun.sleep(sweepStopMsMax)]) }
     },
     async close() {
       await uploads.stop()
-      await place.close()
+      await blobStore.close()
     },
   }
 }
 
 /** The same place; an upload counts as running from when its bytes go there until it has ended, well or not. */
-export const tracked = (place: BlobPlace, uploads: RunningUploads): BlobPlace => {
-  const write = place.write.bind(place)
-  return Object.assign(place, {
+export const tracked = (blobStore: BlobStore, uploads: RunningUploads): BlobStore => {
+  const write = blobStore.write.bind(blobStore)
+  return Object.assign(blobStore, {
     async write(id: string, bytes?: number) {
       uploads.begin(id)
       try {
@@ -83,9 +84,9 @@ const trackedWriter = (writer: BlobWriter, ended: () => void): BlobWriter => ({
 })
 
 /** The same place, for the metrics: its bytes are counted as they pass. */
-export const countedPlace = (place: BlobPlace, counted: Pick<CountedFiles, 'written' | 'read'>): BlobPlace => {
-  const [write, read] = [place.write.bind(place), place.read.bind(place)]
-  return Object.assign(place, {
+export const countedBlobStore = (blobStore: BlobStore, counted: Pick<CountedFiles, 'written' | 'read'>): BlobStore => {
+  const [write, read] = [blobStore.write.bind(blobStore), blobStore.read.bind(blobStore)]
+  return Object.assign(blobStore, {
     async write(id: string, bytes?: number) {
       const writer = await write(id, bytes)
       return {

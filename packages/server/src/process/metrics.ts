@@ -3,7 +3,7 @@ import { observedOperations } from '../http/observed-operations.ts'
 import type { HttpServer } from '../http/server.ts'
 import type { Format } from '../metrics/exposition.ts'
 import type { Family } from '../metrics/family.ts'
-import { type AnswerCounter, countAnswers, measureHttp } from '../metrics/http-metrics.ts'
+import { countResponses, measureHttp, type ResponseCounter } from '../metrics/http-metrics.ts'
 import { countRefusedScrapes, listenForScrapes, type Refusal } from '../metrics/listener.ts'
 import { measureProcess } from '../metrics/process-metrics.ts'
 import { Registry, type Snapshot } from '../metrics/registry.ts'
@@ -26,7 +26,7 @@ export class ServerMetrics {
   readonly #registry = new Registry()
   readonly #scraper = new Scraper(this.#registry)
   readonly #stopTimer: () => void
-  readonly answers: AnswerCounter
+  readonly answers: ResponseCounter
   readonly observer: StoreObserver
   readonly pushes: CountedPushes
   readonly files: CountedFiles
@@ -38,7 +38,7 @@ export class ServerMetrics {
 
   constructor(startedAtMs: number, keepDeadBlobsMs: number) {
     this.#keepDeadBlobsMs = keepDeadBlobsMs
-    this.answers = countAnswers(this.#registry, observedOperations)
+    this.answers = countResponses(this.#registry, observedOperations)
     this.observer = countStore(this.#registry)
     this.pushes = countPushes(this.#registry)
     this.onWaitRefused = countRefusedWaits(this.#registry)

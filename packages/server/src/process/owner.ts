@@ -3,7 +3,7 @@ import { stopMsMax } from '../core/limits.ts'
 import { OperatorError } from '../core/operator-error.ts'
 import type { Engine } from '../store/engine.ts'
 import { bootstrap } from './bootstrap.ts'
-import { type FilePlace, openFilePlace } from './file-place.ts'
+import { openServedBlobStore, type ServedBlobStore } from './file-place.ts'
 import { announce, reservePort, urlOf } from './listen.ts'
 import { makeMetrics, type ServerMetrics } from './metrics.ts'
 import { ownCommand } from './own-program.ts'
@@ -112,9 +112,9 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
   const engine = await store.open({ role: 'owner', log, drain: stopWorkers, observer: metrics?.observer })
   let port: number
   let metricsUrl: string | undefined
-  let files: FilePlace | undefined
+  let files: ServedBlobStore | undefined
   try {
-    files = await openFilePlace(options, engine, 'owner')
+    files = await openServedBlobStore(options, engine, 'owner')
     port = reservePort(host, options.port)
     metrics?.attach(engine, () => undefined, true, clock.now)
     metricsUrl = await metrics?.listen(options)

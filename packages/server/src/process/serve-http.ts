@@ -10,7 +10,7 @@ import type { TaskServices } from '../operations/tasks/task-services.ts'
 import { checkTarget } from '../push/target.ts'
 import type { Engine } from '../store/engine.ts'
 import type { Clock } from './clock.ts'
-import type { FilePlace } from './file-place.ts'
+import type { ServedBlobStore } from './file-place.ts'
 import type { ServerMetrics } from './metrics.ts'
 import type { ServeOptions } from './serve-options.ts'
 
@@ -36,7 +36,7 @@ export const makeTaskServices = (
 
 interface ServedParts {
   engine: Engine
-  files: FilePlace | undefined
+  files: ServedBlobStore | undefined
   tasks: TaskServices
   metrics: ServerMetrics | undefined
   keyUse: KeyUseLog
@@ -51,7 +51,7 @@ export const serveHttp = (
   const { host, publicUrl, clock, log, logRequests, logSlowMs, hasConsole, hasMcp, allowedOrigins } = options
   return startHttp({
     engine,
-    place: files?.place,
+    blobStore: files?.blobStore,
     tasks,
     host,
     port,
@@ -61,7 +61,7 @@ export const serveHttp = (
     log,
     logRequests,
     logSlowMs,
-    answerCounter: metrics?.answers,
+    responseCounter: metrics?.answers,
     fileCounter: metrics?.files,
     pages: descriptionPages(publicUrl),
     agentPages: servedAgentPages(hasMcp),

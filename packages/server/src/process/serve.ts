@@ -3,7 +3,7 @@ import { stopMsMax } from '../core/limits.ts'
 import type { HttpServer } from '../http/server.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
 import { bootstrap } from './bootstrap.ts'
-import { openFilePlace } from './file-place.ts'
+import { openServedBlobStore } from './file-place.ts'
 import { announce, listenFailure } from './listen.ts'
 import { makeMetrics } from './metrics.ts'
 import { serveWithWorkers } from './owner.ts'
@@ -43,7 +43,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
     await engine.close()
     throw error
   }
-  const files = await openFilePlace(options, engine, 'owner', metrics?.files).catch(closeAfter)
+  const files = await openServedBlobStore(options, engine, 'owner', metrics?.files).catch(closeAfter)
   metrics?.attach(engine, () => http, true, clock.now)
   const metricsUrl = await metrics?.listen(options).catch(closeAfter)
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)

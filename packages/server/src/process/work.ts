@@ -6,7 +6,7 @@ import { RunSignals } from '../core/tasks/run-signals.ts'
 import type { CountedPushes } from '../metrics/work-metrics.ts'
 import { pushRun } from '../push/push-run.ts'
 import type { Engine } from '../store/engine.ts'
-import type { FilePlace } from './file-place.ts'
+import type { ServedBlobStore } from './file-place.ts'
 import type { ServeOptions } from './serve-options.ts'
 
 /** Work without a request, in the process that owns the store. */
@@ -19,7 +19,7 @@ export interface Work {
 
 interface WorkParts {
   engine: Engine
-  files: FilePlace | undefined
+  files: ServedBlobStore | undefined
   /** Those of the requests, if this process serves any. */
   signals?: RunSignals
   /** For the metrics. */
@@ -31,7 +31,7 @@ export const startWork = (
   { clock, log, handsOutTasks, pushAllow }: ServeOptions,
   { engine: { maintenance, runs }, files, signals = new RunSignals(), pushes }: WorkParts,
 ): Work => {
-  const { now, jumpHoldMs, sweepEveryMs, taskLookEveryMs: everyMs } = clock
+  const { now, jumpHoldMs, sweepEveryMs, taskPollEveryMs: everyMs } = clock
   const sweeps = startSweeps({ maintenance, runs, now, log, jumpHoldMs, everyMs: sweepEveryMs })
   const blobs = files?.startSweep()
   const checksums = startChecksums({ maintenance, log, retryMs: sweepEveryMs })

@@ -2,7 +2,7 @@ import { startKeyUse } from '../background/key-use.ts'
 import { stopMsMax } from '../core/limits.ts'
 import type { Snapshot } from '../metrics/registry.ts'
 import type { WorkerChannel } from '../store/engine.ts'
-import { openFilePlace } from './file-place.ts'
+import { openServedBlobStore } from './file-place.ts'
 import { makeMetrics } from './metrics.ts'
 import { makeTaskServices, serveHttp } from './serve-http.ts'
 import type { ServeOptions } from './serve-options.ts'
@@ -38,7 +38,7 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
   stayUp(log)
   const metrics = makeMetrics(options)
   const engine = await store.openWorker(channelToOwner, log, metrics?.observer)
-  const files = await openFilePlace(options, engine, 'worker', metrics?.files)
+  const files = await openServedBlobStore(options, engine, 'worker', metrics?.files)
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
   const tasks = makeTaskServices(options, engine, metrics?.onWaitRefused)
   const port = Number(process.env[portVariable])

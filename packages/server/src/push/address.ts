@@ -10,9 +10,9 @@ export const standingOf = (text: string, allow: Allow): Standing => {
   const address = parseAddress(text)
   if (address === undefined) return 'refused'
   if (isIn(address, allow)) return 'named'
-  const judged = judgedFor(address)
-  if (judged.every((one) => isIn(one, allow))) return 'named'
-  return judged.every((one) => isIn(one, allow) || isPublic(one)) ? 'public' : 'refused'
+  const addresses = addressesIn(address)
+  if (addresses.every((one) => isIn(one, allow))) return 'named'
+  return addresses.every((one) => isIn(one, allow) || isPublic(one)) ? 'public' : 'refused'
 }
 
 /** Undefined also for a zone id (`fe80::1%eth0`): it names an interface of this machine. */
@@ -55,7 +55,7 @@ const teredo = network('2001::/32')
  * An ISATAP address needs both. The prefix 64:ff9b:1::/48 of local NAT64 is judged as itself, so it is refused unless the
  * operator names it: where in it the IPv4 address is depends on the translator.
  */
-const judgedFor = (address: IPv4 | IPv6): (IPv4 | IPv6)[] => {
+const addressesIn = (address: IPv4 | IPv6): (IPv4 | IPv6)[] => {
   if (isFour(address)) return [address]
   const { parts } = address
   const inside = (index: number, flip = 0): IPv4 => {

@@ -1,4 +1,4 @@
-import { pushAnswerBytesMax, pushFramingBytesMax } from '../core/limits.ts'
+import { pushFramingBytesMax, pushResponseBytesMax } from '../core/limits.ts'
 
 /** How the end of a body is found: after so many bytes, after the last chunk, or when the connection ends. */
 export type Framing = number | 'chunks' | 'connection'
@@ -15,7 +15,7 @@ const [lineFeed, carriageReturn, space, tab, semicolon] = [10, 13, 32, 9, 59]
 const [size, rest, data, dataEnd, trailers] = [0, 1, 2, 3, 4]
 
 /** Collects the body of an answer. */
-export class AnswerBody {
+export class PushResponseBody {
   readonly #framing: Framing
   #kept = new Uint8Array(0)
   #keptBytes = 0
@@ -40,7 +40,7 @@ export class AnswerBody {
     const framing = this.#framing
     if (framing === 'chunks') return this.#readChunks(bytes, start)
     if (framing === 'connection') return this.#keep(bytes, start, bytes.length) ? 'incomplete' : 'cut'
-    if (framing > pushAnswerBytesMax) return 'cut'
+    if (framing > pushResponseBytesMax) return 'cut'
     this.#keep(bytes, start, Math.min(bytes.length, start + framing - this.#keptBytes))
     return this.#keptBytes === framing ? 'whole' : 'incomplete'
   }
@@ -74,7 +74,7 @@ export class AnswerBody {
         if (digit >= 0) {
           this.#sizeDigits++
           this.#chunkBytes = this.#chunkBytes * 16 + digit
-          if (this.#chunkBytes > pushAnswerBytesMax) return 'cut'
+          if (this.#chunkBytes > pushResponseBytesMax) return 'cut'
           continue
         }
         const ends = byte === carriageReturn || byte === semicolon || byte === space || byte === tab
@@ -101,9 +101,9 @@ export class AnswerBody {
   /** False if it would be too long. A copy byte by byte costs less than a view for each chunk. */
   #keep(bytes: Uint8Array, start: number, end: number): boolean {
     const needed = this.#keptBytes + end - start
-    if (needed > pushAnswerBytesMax) return false
+    if (needed > pushResponseBytesMax) return false
     if (needed > this.#kept.length) {
-      const larger = new Uint8Array(Math.max(needed, Math.min(2 * this.#kept.length, pushAnswerBytesMax)))
+      const larger = new Uint8Array(Math.max(needed, Math.min(2 * this.#kept.length, pushResponseBytesMax)))
       larger.set(this.#kept)
       this.#kept = larger
     }

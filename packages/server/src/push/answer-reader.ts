@@ -1,7 +1,7 @@
-import { pushAnswerHeadBytesMax, pushInterimAnswersMax, pushInterimBytesMax } from '../core/limits.ts'
-import { AnswerBody, type BodyState, type Framing } from './answer-body.ts'
+import { pushInterimBytesMax, pushInterimResponsesMax, pushResponseHeadBytesMax } from '../core/limits.ts'
+import { type BodyState, type Framing, PushResponseBody } from './answer-body.ts'
 
-export interface Answer {
+export interface PushResponse {
   status: number
   retryAfter: string | undefined
   /** Undefined if it was not needed, too long, or not complete. */
@@ -12,10 +12,10 @@ export interface Answer {
 export type LimitedPart = 'interim' | 'head' | 'body'
 
 /** There is no answer that counts. The message is for the run: it repeats nothing that the target has sent. */
-export class BadAnswer extends Error {}
+export class BadResponse extends Error {}
 
-export const noAnswer = (): BadAnswer => new BadAnswer('The target closed the connection without an answer.')
-const notHttp = (): BadAnswer => new BadAnswer('The answer is not HTTP.')
+export const noResponse = (): BadResponse => new BadResponse('The target closed the connection without an answer.')
+const notHttp = (): BadResponse => new BadResponse('The answer is not HTTP.')
 
 const statusLine = /^HTTP\/1\.[01] ([1-9]\d\d)(?: |$)/
 const mayBeStatusLine = (beginning: string): boolean =>
@@ -30,7 +30,7 @@ export const isSuccess = (status: number): boolean => status >= 200 && status < 
  * because `node:http` of Bun 1.4 cannot be bounded: blank lines before a head and zeros before the size of a chunk are read
  * without end, and the interim answers of one read are all parsed, thousands of them, although the first has destroyed the request.
  */
-export class AnswerReader {
+export class ResponseReader {
   /** The part that was too long. */
   cut: LimitedPart | undefined
   /** Of the line that has not ended yet. */
@@ -44,30 +44,30 @@ export class AnswerReader {
   #length: number | undefined
   #codings: string[] = []
   /** From the end of the last head on. */
-  #head: Pick<Answer, 'status' | 'retryAfter'> | undefined
-  #body: AnswerBody | undefined
+  #head: Pick<PushResponse, 'status' | 'retryAfter'> | undefined
+  #body: PushResponseBody | undefined
 
-  /** The answer if these bytes complete it, or all that counts of it. Throws BadAnswer. */
-  read(bytes: Buffer): Answer | undefined {
+  /** The answer if these bytes complete it, or all that counts of it. Throws BadResponse. */
+  read(bytes: Buffer): PushResponse | undefined {
     let at = 0
     while (this.#head === undefined && at < bytes.length) at = this.#readHead(bytes, at)
     if (this.#head === undefined) return undefined
     return this.#body === undefined ? this.broken() : this.#answer(this.#body.read(bytes, at))
   }
 
-  /** The connection has ended in order. Throws BadAnswer. */
-  end(): Answer {
-    const answer = this.#body && this.#answer(this.#body.end())
-    if (answer === undefined) throw noAnswer()
-    return answer
+  /** The connection has ended in order. Throws BadResponse. */
+  end(): PushResponse {
+    const response = this.#body && this.#answer(this.#body.end())
+    if (response === undefined) throw noResponse()
+    return response
   }
 
   /** What counts if nothing follows any more: the status decides, so a body that breaks off is only not kept. */
-  broken(): Answer | undefined {
+  broken(): PushResponse | undefined {
     return this.#head && { ...this.#head, body: undefined }
   }
 
-  #answer(state: BodyState): Answer | undefined {
+  #answer(state: BodyState): PushResponse | undefined {
     if (state === 'incomplete') return undefined
     if (state === 'cut') this.cut = 'body'
     return { ...this.#head!, body: state === 'whole' ? this.#body!.bytes : undefined }
@@ -82,9 +82,9 @@ export class AnswerReader {
       if (this.#interimBytes + this.#headBytes > pushInterimBytesMax) throw this.#tooManyInterim()
       // Headers of interim answers mean nothing here, and to make text of 16,000 short ones takes milliseconds.
       if (this.#line === '' && lineFeed - start > 1) return end
-    } else if (this.#headBytes > pushAnswerHeadBytesMax) {
+    } else if (this.#headBytes > pushResponseHeadBytesMax) {
       this.cut = 'head'
-      throw new BadAnswer('The headers of the answer are too long.')
+      throw new BadResponse('The headers of the answer are too long.')
     }
     this.#line += bytes.toString('latin1', start, end)
     if (lineFeed === -1) {
@@ -105,10 +105,10 @@ export class AnswerReader {
     return this.#status !== undefined && this.#status < 200
   }
 
-  #tooManyInterim(): BadAnswer {
+  #tooManyInterim(): BadResponse {
     this.cut = 'interim'
-    return new BadAnswer(
-      `The target sent more than ${pushInterimAnswersMax} interim answers, or more than ${pushInterimBytesMax} bytes of them.`,
+    return new BadResponse(
+      `The target sent more than ${pushInterimResponsesMax} interim answers, or more than ${pushInterimBytesMax} bytes of them.`,
     )
   }
 
@@ -117,8 +117,8 @@ export class AnswerReader {
     const status = statusLine.exec(line)?.[1]
     if (status === undefined) throw notHttp()
     this.#status = Number(status)
-    if (this.#status === 101) throw new BadAnswer('The target answered 101.')
-    if (this.#isInterim && ++this.#interimAnswers > pushInterimAnswersMax) throw this.#tooManyInterim()
+    if (this.#status === 101) throw new BadResponse('The target answered 101.')
+    if (this.#isInterim && ++this.#interimAnswers > pushInterimResponsesMax) throw this.#tooManyInterim()
   }
 
   #takeHeader(line: string): void {
@@ -150,7 +150,7 @@ export class AnswerReader {
     if (this.#length !== undefined && this.#codings.length > 0) throw notHttp()
     this.#head = { status, retryAfter: this.#retryAfter }
     // Any other status is all that counts.
-    if (isSuccess(status)) this.#body = new AnswerBody(this.#framingOf(status))
+    if (isSuccess(status)) this.#body = new PushResponseBody(this.#framingOf(status))
   }
 
   #framingOf(status: number): Framing {

@@ -1,6 +1,6 @@
 import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectSecure } from 'node:tls'
-import { type Answer, AnswerReader, type LimitedPart, noAnswer } from './answer-reader.ts'
+import { type LimitedPart, noResponse, type PushResponse, ResponseReader } from './answer-reader.ts'
 import type { Target } from './target.ts'
 
 interface Request {
@@ -20,10 +20,10 @@ interface Request {
  * Sends a POST on a connection of its own, and reads the answer. Whatever happens, the connection is closed at the end. Rejects
  * if there is no answer, and when the signal aborts. Environment variables for proxies have no effect on `node:net`.
  */
-export const exchange = ({ target, addresses, headers, body, signal, onCut, ca }: Request): Promise<Answer> =>
+export const exchange = ({ target, addresses, headers, body, signal, onCut, ca }: Request): Promise<PushResponse> =>
   new Promise((resolve, reject) => {
     const head = headOf(target, headers, body.length)
-    const reader = new AnswerReader()
+    const reader = new ResponseReader()
     let socket: Socket | undefined
     let isSettled = false
     const settle = (report: () => void): void => {
@@ -37,14 +37,14 @@ export const exchange = ({ target, addresses, headers, body, signal, onCut, ca }
     const stop = (): void => settle(() => reject(new Error('the signal aborted the push')))
     // Once the status is known it decides.
     const fail = (error: unknown): void => {
-      const answer = reader.broken()
-      settle(() => (answer === undefined ? reject(error) : resolve(answer)))
+      const response = reader.broken()
+      settle(() => (response === undefined ? reject(error) : resolve(response)))
     }
-    const take = (read: () => Answer | undefined): void => {
+    const take = (read: () => PushResponse | undefined): void => {
       if (isSettled) return
       try {
-        const answer = read()
-        if (answer !== undefined) settle(() => resolve(answer))
+        const response = read()
+        if (response !== undefined) settle(() => resolve(response))
       } catch (error) {
         fail(error)
       }
@@ -62,7 +62,7 @@ export const exchange = ({ target, addresses, headers, body, signal, onCut, ca }
     socket.on('end', () => take(() => reader.end()))
     // Stays until the end: an error may follow the answer.
     socket.on('error', fail)
-    socket.on('close', () => fail(noAnswer()))
+    socket.on('close', () => fail(noResponse()))
   })
 
 /** `onConnected` is called when the request may be sent: with TLS, when the certificate has been checked. */

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { errorMessageCharactersMax, retryAfterSecondsMax } from '../core/limits.ts'
 import type { Run, RunError, RunErrorCode } from '../core/tasks/run.ts'
 import type { Allow } from './allow.ts'
-import { type Answer, BadAnswer, isSuccess, type LimitedPart } from './answer-reader.ts'
+import { BadResponse, isSuccess, type LimitedPart, type PushResponse } from './answer-reader.ts'
 import { exchange } from './exchange.ts'
 import { type Resolve, resolveName } from './resolve.ts'
 import { resultOf } from './result.ts'
@@ -57,8 +57,8 @@ export const pushRun = async (push: Push, options: PushOptions): Promise<PushOut
     if (addresses.length === 0) return failed('connection', 'The name of the host does not resolve.')
     const body = Buffer.from(push.run.payload)
     const headers = headersOf(push, body, nowMs)
-    const answer = await exchange({ target, addresses, headers, body, signal, onCut, ca })
-    return outcomeOf(answer, nowMs + Math.round(performance.now() - startedAt))
+    const response = await exchange({ target, addresses, headers, body, signal, onCut, ca })
+    return outcomeOf(response, nowMs + Math.round(performance.now() - startedAt))
   } catch (error) {
     if (error instanceof TargetRefused) return { ...failed('target_refused', `The url ${error.message}`), retry: false }
     if (signal.aborted) return failed('timeout', 'The target did not answer before the lease ended.')
@@ -108,7 +108,7 @@ const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
 /** The receiver does not want it any more. */
 const gone = 410
 
-const outcomeOf = ({ status, retryAfter, body }: Answer, nowMs: number): PushOutcome => {
+const outcomeOf = ({ status, retryAfter, body }: PushResponse, nowMs: number): PushOutcome => {
   if (isSuccess(status)) return { status: 'succeeded', result: body === undefined ? null : resultOf(body) }
   const failure = failed('http_status', `The target answered ${status}.`)
   if (status === gone) return { ...failure, retry: false }
@@ -136,7 +136,7 @@ const failed = (code: RunErrorCode, message: string): Failure => ({
 
 /** Errors of others by their codes only: messages of TLS repeat what the target has sent. */
 const connectionMessage = (error: unknown): string => {
-  if (error instanceof BadAnswer) return error.message
+  if (error instanceof BadResponse) return error.message
   const code = String((error as { code?: unknown }).code ?? '')
   const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? 'The connection to the target failed'
   return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `${reason} (${code}).` : `${reason}.`

@@ -17,7 +17,7 @@ export interface ApiKey {
   revokedAtMs: number | null
   link: LinkState | null
   /** The state of the engine's registry when it returned this key. Only the engine uses it. */
-  stamp: number
+  epoch: number
 }
 
 /** The author of a change. An operator's command has no API key. */

@@ -8,7 +8,7 @@ import { OperatorError } from '../core/operator-error.ts'
  * Methods throw CubbyError: `storage_full` if there is no room, `unavailable` if the place cannot be reached. An error in the
  * middle of a stream ends that stream.
  */
-export interface BlobPlace {
+export interface BlobStore {
   /** Log lines and messages show it, without secrets: `/var/lib/cubby/files`, `s3://bucket/prefix`. */
   readonly description: string
   /**
@@ -41,7 +41,7 @@ export interface BlobPlace {
    */
   writeMark(mark: string, how?: 'replace'): Promise<string>
   /**
-   * A process calls it at its start. Throws PlaceRefused if the place has settings that are wrong, and another error if that
+   * A process calls it at its start. Throws BlobStoreRefused if the place has settings that are wrong, and another error if that
    * cannot be known now.
    */
   probe?(): Promise<void>
@@ -69,22 +69,22 @@ export interface BlobWriter {
 
 /** The place has no blob with this id, although a record refers to it. */
 export class BlobMissing extends Error {
-  constructor(id: string, place: string) {
-    super(`the bytes of blob ${id} are not in ${place}`)
+  constructor(id: string, description: string) {
+    super(`the bytes of blob ${id} are not in ${description}`)
   }
 }
 
 /** The bytes of a blob are not those that were uploaded: their digest is another one. */
 export class BlobChanged extends Error {
-  constructor(id: string, place: string) {
-    super(`the bytes of blob ${id} in ${place} are not those that were uploaded`)
+  constructor(id: string, description: string) {
+    super(`the bytes of blob ${id} in ${description} are not those that were uploaded`)
   }
 }
 
 /** The place is not the one that the store was used with, or cannot be one. The message is for the operator. */
-export class PlaceRefused extends OperatorError {
-  override readonly name = 'PlaceRefused'
+export class BlobStoreRefused extends OperatorError {
+  override readonly name = 'BlobStoreRefused'
 }
 
 /** The value of `--files` is malformed: a mistake in the call, not a problem of the place. */
-export class PlaceUrlRefused extends PlaceRefused {}
+export class BlobStoreUrlRefused extends BlobStoreRefused {}

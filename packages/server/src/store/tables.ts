@@ -17,7 +17,7 @@ export interface Table {
   indices: Indices
   createdAtMs: number
   deletedAtMs: number | null
-  stamp: number
+  epoch: number
 }
 
 export interface TableListing {

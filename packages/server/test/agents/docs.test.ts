@@ -40,9 +40,10 @@ test('the table has every tool with its key and kind, and no other', () => {
 
 test('the limits and the revisions are those of the server', () => {
   const shown = rowsOf('Limits').map(([, cell]) => cell!.match(/[\d,]*\d/g)!.map((text) => text.replaceAll(',', '')))
-  const { toolAnswerBytesMax, toolRecordsMax, toolRowsDefault, toolRowsMax, toolFieldsMax, batchBodyBytesMax } = limits
+  const { toolResponseBytesMax, toolRecordsMax, toolRowsDefault, toolRowsMax, toolFieldsMax, batchBodyBytesMax } =
+    limits
   expect(shown.map((numbers) => numbers.map(Number))).toEqual([
-    [toolAnswerBytesMax],
+    [toolResponseBytesMax],
     [toolRecordsMax],
     [toolRowsDefault, toolRowsMax],
     [toolFieldsMax],

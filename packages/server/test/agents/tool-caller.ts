@@ -5,7 +5,7 @@ import { checksOf, type ToolChecks } from './tool-schemas.ts'
 // A client of `POST /mcp` as small as one can be: what the tests of the tools need, and nothing that repairs an answer.
 
 /** The bound of the contract, not that of the code. */
-const answerBytesMax = 40_000
+const responseBytesMax = 40_000
 
 /** What a tool answered. */
 export interface ToolResult {
@@ -100,7 +100,7 @@ export class ToolCaller {
     ]
     for (const fault of faults) if (fault !== undefined) throw new Error(`${tool}: ${fault}`)
     const bytes = Buffer.byteLength(structuredTextOf(result.raw))
-    if (bytes > answerBytesMax) throw new Error(`${tool}: the answer has ${bytes} bytes`)
+    if (bytes > responseBytesMax) throw new Error(`${tool}: the answer has ${bytes} bytes`)
     if (dataIn(result.text).data !== structuredTextOf(result.raw)) throw new Error(`${tool}: the text is another JSON`)
     return result
   }

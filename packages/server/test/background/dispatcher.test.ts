@@ -250,7 +250,7 @@ describe('bounds', () => {
 
 describe('turns', () => {
   test('an organization with more tasks than one look asks: looks continue with them, and ask the others each time', async () => {
-    runs.tasksOfLookMax = 3
+    runs.tasksOfPollMax = 3
     for (let i = 0; i < 30; i++) runs.add(runs.declare(1, `many-${i}`), 1)
     const other = runs.declare(2, 'other')
     start({ everyMs: 60_000 })

@@ -24,7 +24,7 @@ export class FakeRuns {
   aheadMs = 0
   looks = 0
   /** Of one organization. */
-  tasksOfLookMax = 1_000
+  tasksOfPollMax = 1_000
   readonly #positions = new PushPositions()
   claims: { task: string; limit: number; got: number }[] = []
   finishes: { run: string; finish: Finish; refused: string | undefined }[] = []
@@ -45,7 +45,7 @@ export class FakeRuns {
   declare(orgId: number, name: string, own: Partial<Declaration> = {}): Table {
     const table: Table = {
       ...{ id: this.tasks.size + 1, kind: 'task', publicId: null, orgId, db: 'app', name, indices: {} },
-      ...{ createdAtMs: 0, deletedAtMs: null, stamp: 0 },
+      ...{ createdAtMs: 0, deletedAtMs: null, epoch: 0 },
     }
     this.tasks.set(table.id, { table, declaration: { ...declaration, ...own }, runs: [] })
     return table
@@ -116,8 +116,8 @@ export class FakeRuns {
     const after = this.#positions.begin(withoutOrgIds)
     const all = [...this.tasks.values()].filter(({ table }) => !withoutOrgIds.includes(table.orgId))
     return [...Map.groupBy(all, ({ table }) => table.orgId)].flatMap(([orgId, tasks]) => {
-      const asked = tasks.filter(({ table }) => table.id > (after.get(orgId) ?? 0)).slice(0, this.tasksOfLookMax)
-      if (asked.length === this.tasksOfLookMax) this.#positions.stop(orgId, asked.at(-1)!.table.id)
+      const asked = tasks.filter(({ table }) => table.id > (after.get(orgId) ?? 0)).slice(0, this.tasksOfPollMax)
+      if (asked.length === this.tasksOfPollMax) this.#positions.stop(orgId, asked.at(-1)!.table.id)
       return asked
     })
   }

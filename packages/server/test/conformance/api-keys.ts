@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { generateApiKey, makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { Case } from '../engine-conformance.ts'
-import { makeTenant, startMs, type Tenant, withoutStamp } from './material.ts'
+import { makeTenant, startMs, type Tenant, withoutEpoch } from './material.ts'
 
 const makeKeys = async (engine: Engine, tenant: Tenant, count: number): Promise<string[]> => {
   const ids: string[] = []
@@ -38,8 +38,8 @@ export const apiKeyCases = (it: Case): void => {
       expiresAtMs: startMs + 1,
       revokedAtMs: null,
     })
-    expect(withoutStamp(await engine.apiKeys.find(text))).toEqual(withoutStamp(made)!)
-    expect((await engine.apiKeys.list(org.id, undefined, 1)).map(withoutStamp)).toEqual([withoutStamp(made)])
+    expect(withoutEpoch(await engine.apiKeys.find(text))).toEqual(withoutEpoch(made)!)
+    expect((await engine.apiKeys.list(org.id, undefined, 1)).map(withoutEpoch)).toEqual([withoutEpoch(made)])
   })
 
   it('createApiKey: without a name, databases and an end these are null', async ({ engine }) => {
@@ -107,8 +107,8 @@ export const apiKeyCases = (it: Case): void => {
   }) => {
     const { secret, apiKey } = await makeTenant(engine)
     const other = await makeTenant(engine, 'other')
-    expect(withoutStamp(await engine.apiKeys.findById(apiKey.id))).toEqual(
-      withoutStamp(await engine.apiKeys.find(secret)),
+    expect(withoutEpoch(await engine.apiKeys.findById(apiKey.id))).toEqual(
+      withoutEpoch(await engine.apiKeys.find(secret)),
     )
     expect(await engine.apiKeys.findById(other.apiKey.id)).toMatchObject({ orgId: other.org.id })
     expect(await engine.apiKeys.findById('key_0000000000000000')).toBeUndefined()
@@ -186,7 +186,7 @@ export const apiKeyCases = (it: Case): void => {
   it('revokeApiKey: gives the revoked key, and so do reads from then on', async ({ engine }) => {
     const { operator, org, apiKey, secret } = await makeTenant(engine)
     const revoked = await engine.apiKeys.revoke(operator, apiKey.id, startMs + 9)
-    expect(withoutStamp(revoked)).toEqual({ ...withoutStamp(apiKey)!, revokedAtMs: startMs + 9 })
+    expect(withoutEpoch(revoked)).toEqual({ ...withoutEpoch(apiKey)!, revokedAtMs: startMs + 9 })
     expect(await engine.apiKeys.find(secret)).toMatchObject({ revokedAtMs: startMs + 9 })
     expect(await listedKey(engine, org.id, apiKey.id)).toMatchObject({ revokedAtMs: startMs + 9 })
   })

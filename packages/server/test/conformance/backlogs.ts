@@ -45,7 +45,7 @@ export const loadBacklog = async (engine: Engine, wanted: Backlog): Promise<numb
         createdAtMs: startMs,
         deletedAtMs: null,
       },
-      ...{ kind: 'task' as const, publicId: null, purging: false, stamp: 0 },
+      ...{ kind: 'task' as const, publicId: null, purging: false, epoch: 0 },
     }))
     await engine.transfer.load({ tables })
     const tasks = some.map((tableId) => ({

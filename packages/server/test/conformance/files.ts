@@ -31,7 +31,7 @@ import {
   type Tenant,
   timeScan,
   versionsOf,
-  withoutStamp,
+  withoutEpoch,
 } from './material.ts'
 
 interface Material {
@@ -204,8 +204,8 @@ export const fileCases = (it: Case): void => {
     expect([again.created, again.table.publicId]).toEqual([false, publicId])
     const { id: orgId } = tenant.org
     expect((await engine.tables.find(orgId, 'app', 'avatars'))!.id).toBe(plain.id)
-    expect(withoutStamp(await engine.buckets.find(orgId, 'app', 'avatars'))).toEqual(withoutStamp(bucket)!)
-    expect(withoutStamp(await engine.buckets.findById(publicId))).toEqual(withoutStamp(bucket)!)
+    expect(withoutEpoch(await engine.buckets.find(orgId, 'app', 'avatars'))).toEqual(withoutEpoch(bucket)!)
+    expect(withoutEpoch(await engine.buckets.findById(publicId))).toEqual(withoutEpoch(bucket)!)
     expect(await engine.buckets.findById(newBucketId())).toBeUndefined()
     const listing = { orgId, db: 'app', after: undefined, limit: 10 }
     expect((await engine.tables.list(listing)).map(({ id }) => id)).toEqual([plain.id])

@@ -49,9 +49,9 @@ export const makeTenant = async (engine: Engine, name = 'acme'): Promise<Tenant>
 }
 
 /** All but what the engine alone reads. */
-export const withoutStamp = <T extends { stamp: number }>(value: T | undefined): Omit<T, 'stamp'> | undefined => {
+export const withoutEpoch = <T extends { epoch: number }>(value: T | undefined): Omit<T, 'epoch'> | undefined => {
   if (value === undefined) return undefined
-  const { stamp: _, ...rest } = value
+  const { epoch: _, ...rest } = value
   return rest
 }
 

@@ -14,7 +14,7 @@ import {
   startSeconds,
   tenantThrough,
   timeScan,
-  withoutStamp,
+  withoutEpoch,
 } from './material.ts'
 
 export const reopenCases = (it: Case): void => {
@@ -60,9 +60,9 @@ export const reopenCases = (it: Case): void => {
     const listing = { orgId: org.id, db: 'app', after: undefined, limit: 10 }
     const registry = async (engine: typeof store.engine) => ({
       organizations: await engine.organizations.list(),
-      keys: (await engine.apiKeys.list(org.id, undefined, 10)).map(withoutStamp),
-      tables: (await engine.tables.list(listing)).map(withoutStamp),
-      deleted: (await engine.tables.listDeleted(listing, startMs + 5)).map(withoutStamp),
+      keys: (await engine.apiKeys.list(org.id, undefined, 10)).map(withoutEpoch),
+      tables: (await engine.tables.list(listing)).map(withoutEpoch),
+      deleted: (await engine.tables.listDeleted(listing, startMs + 5)).map(withoutEpoch),
     })
     const before = await registry(store.engine)
     const engine = await store.reopen()

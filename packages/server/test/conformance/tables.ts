@@ -5,7 +5,7 @@ import type { Caller } from '../../src/store/api-keys.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { Table } from '../../src/store/tables.ts'
 import type { Case } from '../engine-conformance.ts'
-import { deskOf, indexScan, makeDesk, makeTenant, startMs, withoutStamp } from './material.ts'
+import { deskOf, indexScan, makeDesk, makeTenant, startMs, withoutEpoch } from './material.ts'
 
 const allSlots: Indices = {
   i1: { hashField: 'status', rangeField: 'createdAt' },
@@ -38,7 +38,7 @@ export const tableCases = (it: Case): void => {
       createdAtMs: startMs,
       deletedAtMs: null,
     })
-    expect(withoutStamp(await engine.tables.find(org.id, 'app', 'orders'))).toEqual(withoutStamp(table))
+    expect(withoutEpoch(await engine.tables.find(org.id, 'app', 'orders'))).toEqual(withoutEpoch(table))
   })
 
   it('createTable: the active one that was there with created: false, whatever it declares', async ({ engine }) => {
@@ -46,9 +46,9 @@ export const tableCases = (it: Case): void => {
     const { table } = await engine.tables.create(caller, 'app', 'orders', allSlots, startMs)
     for (const indices of [allSlots, {}, { i1: { hashField: 'other' } }]) {
       const again = await engine.tables.create(caller, 'app', 'orders', indices, startMs + 1)
-      expect({ created: again.created, table: withoutStamp(again.table) }).toEqual({
+      expect({ created: again.created, table: withoutEpoch(again.table) }).toEqual({
         created: false,
-        table: withoutStamp(table),
+        table: withoutEpoch(table),
       })
     }
     expect(await engine.tables.find(org.id, 'app', 'orders')).toMatchObject({ indices: allSlots, createdAtMs: startMs })
@@ -101,7 +101,7 @@ export const tableCases = (it: Case): void => {
     expect(await engine.tables.delete(caller, 'app', 'orders', startMs)).toBeUndefined()
     const { table } = await engine.tables.create(caller, 'app', 'orders', allSlots, startMs)
     const deleted = await engine.tables.delete(caller, 'app', 'orders', startMs + 3)
-    expect(withoutStamp(deleted)).toEqual({ ...withoutStamp(table)!, deletedAtMs: startMs + 3 })
+    expect(withoutEpoch(deleted)).toEqual({ ...withoutEpoch(table)!, deletedAtMs: startMs + 3 })
     expect(await engine.tables.delete(caller, 'app', 'orders', startMs + 4)).toBeUndefined()
   })
 
@@ -167,7 +167,7 @@ export const tableCases = (it: Case): void => {
     await engine.tables.delete(desk.tenant.caller, 'app', 'orders', startMs)
     const restored = await engine.tables.restore(desk.tenant.caller, 'app', 'orders', undefined, startMs + 1)
     if (restored.outcome !== 'restored') throw new Error(restored.outcome)
-    expect(withoutStamp(restored.table)).toEqual(withoutStamp(desk.table)!)
+    expect(withoutEpoch(restored.table)).toEqual(withoutEpoch(desk.table)!)
     const again = deskOf(engine, desk.tenant, restored.table)
     expect(await again.names(indexScan('i1', 'open'))).toEqual(['r1', 'r2', 'r3'])
     expect(await again.get('r2')).toMatchObject({ data: '{"status":"open","rank":2}', updatedAtMs: startMs })
@@ -297,7 +297,7 @@ export const tableCases = (it: Case): void => {
     const { caller, org } = await makeTenant(engine)
     await engine.tables.create(caller, 'app', 'orders', allSlots, startMs)
     const [listed] = await engine.tables.list({ orgId: org.id, db: 'app', after: undefined, limit: 10 })
-    expect(withoutStamp(listed)).toEqual(withoutStamp(await engine.tables.find(org.id, 'app', 'orders')))
+    expect(withoutEpoch(listed)).toEqual(withoutEpoch(await engine.tables.find(org.id, 'app', 'orders')))
   })
 
   it('listDeletedTables: the recoverable ones, by name, then deletedAt, in pages', async ({ engine }) => {

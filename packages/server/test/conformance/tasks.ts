@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { newTaskSecret } from '../../src/core/tasks/task-secret.ts'
 import type { Case } from '../engine-conformance.ts'
 import { expectSound } from '../engine-conformance.ts'
-import { expectRefusal, makeTenant, withoutStamp } from './material.ts'
+import { expectRefusal, makeTenant, withoutEpoch } from './material.ts'
 import { declared, makeBench } from './runs.ts'
 
 export const taskCases = (test: Case): void => {
@@ -10,7 +10,7 @@ export const taskCases = (test: Case): void => {
     const bench = await makeBench(engine)
     const { caller, org } = bench.tenant
     expect(await engine.tables.find(org.id, 'app', 'mail')).toBeUndefined()
-    expect(withoutStamp(await engine.tasks.find(org.id, 'app', 'mail'))).toEqual(withoutStamp(bench.task))
+    expect(withoutEpoch(await engine.tasks.find(org.id, 'app', 'mail'))).toEqual(withoutEpoch(bench.task))
     expect(bench.task).toMatchObject({ kind: 'task', db: 'app', name: 'mail', publicId: null, deletedAtMs: null })
     const first = (await bench.state())!
     expect(first).toMatchObject({ declaration: declared, nextRunAtMs: null, oldestRunAtMs: null })

@@ -5,14 +5,14 @@ import { CubbyError } from '../../src/core/errors.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../../src/core/members.ts'
 import { parseQuery, planQuery } from '../../src/core/records/query.ts'
 import { parseRecordToPut } from '../../src/core/records/record-data.ts'
-import { runThrough, stepUnits } from '../../src/core/steps.ts'
+import { runThrough, sliceUnits } from '../../src/core/steps.ts'
 import { indexEntries, readIndexEntries } from '../../src/core/tables/indices.ts'
 import { parseJson } from '../../src/core/text/json-scan.ts'
 import { refuseDuplicateMembers, valueSpan } from '../../src/core/text/json-span.ts'
 import { parsePlainBody } from '../../src/core/text/plain-body.ts'
 import { parseCreateApiKey } from '../../src/operations/api-keys/create-api-key.ts'
-import { parseBatch, parseBatchInSteps } from '../../src/operations/records/apply-batch.ts'
-import { parseFindInSteps } from '../../src/operations/records/find-records.ts'
+import { parseBatch, parseBatchInSlices } from '../../src/operations/records/apply-batch.ts'
+import { parseFindInSlices } from '../../src/operations/records/find-records.ts'
 import { parsePut } from '../../src/operations/records/put-record.ts'
 import { createTableOperation } from '../../src/operations/tables/create-table.ts'
 import { restoreTableOperation } from '../../src/operations/tables/restore-table.ts'
@@ -349,7 +349,7 @@ describe('a find', () => {
     listText(keyObject, 3).map((list) => `{"keys":${list}}`),
     nearly([['keys', listText(fc.oneof(keyObject, wildValue), 2)]], memberOf(['keys'], scalarText, wildValue)),
   )
-  const parse = (text: string) => runThrough(parseFindInSteps(text))
+  const parse = (text: string) => runThrough(parseFindInSlices(text))
 
   test('is the same whether it is built at once or walked, and at once or in steps', () => {
     let taken = 0
@@ -372,14 +372,14 @@ describe('a find', () => {
   })
 
   test('is read in steps', () => {
-    const steps = parseFindInSteps(`{"keys":[${'{"hashKey":"a"},'.repeat(60_000)}1]}`)
+    const slices = parseFindInSlices(`{"keys":[${'{"hashKey":"a"},'.repeat(60_000)}1]}`)
     let count = 0
     expect(
       outcome(() => {
-        while (steps.next().done !== true) count++
+        while (slices.next().done !== true) count++
       }),
     ).toMatchObject({ code: 'batch_too_large' })
-    expect(count).toBeGreaterThan(1.7 * Math.floor((16 * 60_000) / stepUnits))
+    expect(count).toBeGreaterThan(1.7 * Math.floor((16 * 60_000) / sliceUnits))
   })
 })
 
@@ -425,7 +425,7 @@ describe('a batch', () => {
     fc.assert(
       fc.property(fc.oneof({ arbitrary: batchText, weight: 9 }, wildValue), (text) => {
         const large = text + ' '.repeat(300_000)
-        expect(outcome(() => runThrough(parseBatchInSteps(large, nowMs)))).toEqual(
+        expect(outcome(() => runThrough(parseBatchInSlices(large, nowMs)))).toEqual(
           outcome(() => parseBatch(text, nowMs)),
         )
       }),
@@ -447,13 +447,13 @@ describe('a batch', () => {
       `[${fill('{},')}1]`,
     ]
     for (const text of texts) {
-      const steps = parseBatchInSteps(text, nowMs)
+      const slices = parseBatchInSlices(text, nowMs)
       let count = 0
       outcome(() => {
-        while (steps.next().done !== true) count++
+        while (slices.next().done !== true) count++
       })
       // Once to check it, once to read it; one pass alone has little more than half of these.
-      expect(count).toBeGreaterThan(1.7 * Math.floor(text.length / stepUnits))
+      expect(count).toBeGreaterThan(1.7 * Math.floor(text.length / sliceUnits))
     }
   })
 

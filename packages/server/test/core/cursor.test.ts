@@ -317,12 +317,12 @@ describe('a cursor that cannot be read', () => {
 describe('the cursor of a listing', () => {
   // Listings are of tables, databases and keys: a place is made of names and numbers.
   const name = fc.stringMatching(/^[a-z0-9_-]{1,64}$/)
-  const place = fc.array(fc.oneof(name, fc.maxSafeInteger()), { maxLength: 3 })
+  const position = fc.array(fc.oneof(name, fc.maxSafeInteger()), { maxLength: 3 })
   const typesOf = (parts: (string | number)[]) => parts.map((part) => typeof part as 'string' | 'number')
 
   test('comes back as the place it was made from', () => {
     fc.assert(
-      fc.property(unicodeString, place, (listing, parts) => {
+      fc.property(unicodeString, position, (listing, parts) => {
         expect(decodeListCursor(seal, encodeListCursor(seal, listing, parts), listing, typesOf(parts))).toEqual(parts)
       }),
     )

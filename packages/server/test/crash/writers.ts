@@ -16,7 +16,7 @@ const makePad = (random: Random): string =>
   '.'.repeat(random.chance(0.08) ? random.int(20_000, 60_000) : random.int(0, 500))
 
 /** Thrown through when the server does not do what a server that runs does. */
-export class WrongAnswer extends Error {}
+export class WrongResponse extends Error {}
 
 /** The shared records and every writer's own, with the ledgers of all of them. */
 export class Writers {
@@ -77,7 +77,7 @@ class Owner {
         await this.#step(api)
         onAnswer()
       } catch (error) {
-        if (error instanceof WrongAnswer || !stopped()) throw error
+        if (error instanceof WrongResponse || !stopped()) throw error
         return
       }
     }
@@ -103,7 +103,7 @@ class Owner {
 
   /** Any answer but this one is wrong: nothing here can be refused. */
   #expect(answer: Answer, holds: boolean): void {
-    if (answer.status !== 200 || !holds) throw new WrongAnswer(`${this.#name} got ${answer.status} ${answer.text}`)
+    if (answer.status !== 200 || !holds) throw new WrongResponse(`${this.#name} got ${answer.status} ${answer.text}`)
   }
 
   async #put(api: Api): Promise<void> {

@@ -3,7 +3,7 @@ import { type BlobSweepOptions, startBlobSweep } from '../../src/background/blob
 import type { Background } from '../../src/background/paced-steps.ts'
 import { trackUploads } from '../../src/background/running-uploads.ts'
 import { newBlobId, newStoreBlobId } from '../../src/core/files/blob-id.ts'
-import { DirectoryPlace } from '../../src/files/places/directory.ts'
+import { DirectoryBlobStore } from '../../src/files/places/directory.ts'
 import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
 import { FakeFiles } from './fake-files.ts'
 import { content, filesBelow, put } from './material.ts'
@@ -32,36 +32,36 @@ const log = (_level: string, message: string, fields: Record<string, unknown> = 
   void logged.push({ message, fields })
 
 let takes = 0
-const start = (place: BlobSweepOptions['place'], options: Partial<BlobSweepOptions> = {}): void => {
+const start = (blobStore: BlobSweepOptions['blobStore'], options: Partial<BlobSweepOptions> = {}): void => {
   takes = 0
   const now = () => {
     takes++
     return nowMs
   }
-  sweep = startBlobSweep({ files, place, now, log, jumpHoldMs: hourMs, everyMs: 2, ...options })
+  sweep = startBlobSweep({ files, blobStore, now, log, jumpHoldMs: hourMs, everyMs: 2, ...options })
 }
 const untilSwept = (): Promise<true> => {
   const before = takes
   return eventually('several sweeps', () => takes > before + 10 || undefined)
 }
 
-const putDue = async (place: DirectoryPlace, count: number, dueMs = startMs): Promise<string[]> => {
+const putDue = async (blobStore: DirectoryBlobStore, count: number, dueMs = startMs): Promise<string[]> => {
   const ids = Array.from({ length: count }, () => newBlobId(startMs))
-  await Promise.all(ids.map((id) => put(place, id, content(100))))
+  await Promise.all(ids.map((id) => put(blobStore, id, content(100))))
   for (const id of ids) files.due.set(id, dueMs)
   return ids
 }
 
 describe('the sweep of blobs', () => {
   test('an id that is none, in a store that somebody else made, is forgotten; nothing is removed, and the others are', async () => {
-    const place = new DirectoryPlace(top)
-    const ids = await putDue(place, 3)
+    const blobStore = new DirectoryBlobStore(top)
+    const ids = await putDue(blobStore, 3)
     for (const id of ['../../victim', '', 'F'.repeat(32)]) files.due.set(id, startMs - 1)
     const removed: string[] = []
     start({
       remove(id) {
         removed.push(id)
-        return place.remove(id)
+        return blobStore.remove(id)
       },
     })
     await eventually('all rows are gone', () => files.due.size === 0 || undefined)
@@ -70,10 +70,10 @@ describe('the sweep of blobs', () => {
   })
 
   test('removes the bytes of all that are due, and then their rows; others stay', async () => {
-    const place = new DirectoryPlace(top)
-    await putDue(place, 120)
-    const [kept] = await putDue(place, 1, startMs + hourMs)
-    start(place)
+    const blobStore = new DirectoryBlobStore(top)
+    await putDue(blobStore, 120)
+    const [kept] = await putDue(blobStore, 1, startMs + hourMs)
+    start(blobStore)
     await eventually('the rows are forgotten', () => files.due.size === 1 || undefined)
     await untilSwept()
     expect(filesBelow(top).map((name) => name.slice(-32))).toEqual([kept!])
@@ -90,14 +90,14 @@ describe('the sweep of blobs', () => {
   })
 
   test('the rows of bytes that could not be removed are kept; the others go on; one line per sweep', async () => {
-    const place = new DirectoryPlace(top)
-    const ids = await putDue(place, 60)
+    const blobStore = new DirectoryBlobStore(top)
+    const ids = await putDue(blobStore, 60)
     const bad = new Set([ids[0]!, ids[30]!])
     let tries = 0
     const remove = async (id: string) => {
       if (id === ids[0]) tries++
       if (bad.has(id)) throw new Error('the disk said no')
-      await place.remove(id)
+      await blobStore.remove(id)
     }
     start({ remove }, { everyMs: 100_000 })
     await eventually('a line', () => logged.length > 0 || undefined)
@@ -117,24 +117,24 @@ describe('the sweep of blobs', () => {
   })
 
   test('a row is never forgotten before its bytes are gone', async () => {
-    const place = new DirectoryPlace(top)
-    const [id] = await putDue(place, 1)
+    const blobStore = new DirectoryBlobStore(top)
+    const [id] = await putDue(blobStore, 1)
     const order: string[] = []
     const forget = files.forget.bind(files)
     files.forget = async (ids) => {
       order.push(`forget ${ids}, ${filesBelow(top).length} files`)
       await forget(ids)
     }
-    start(place)
+    start(blobStore)
     await eventually('it is forgotten', () => files.due.size === 0 || undefined)
     expect(order).toEqual([`forget ${id}, 0 files`])
   })
 
   test('a store that fails is logged and tried again', async () => {
-    const place = new DirectoryPlace(top)
-    await putDue(place, 1)
+    const blobStore = new DirectoryBlobStore(top)
+    await putDue(blobStore, 1)
     files.failure = new Error('no store')
-    start(place)
+    start(blobStore)
     await eventually('it is forgotten', () => files.due.size === 0 || undefined)
     expect(logged).toEqual([
       { message: 'the sweep of files failed; it is retried later', fields: { cause: 'Error: no store' } },
@@ -142,9 +142,9 @@ describe('the sweep of blobs', () => {
   })
 
   test('a clock that jumps ahead is not believed at once', async () => {
-    const place = new DirectoryPlace(top)
-    await putDue(place, 1, startMs + hourMs)
-    start(place)
+    const blobStore = new DirectoryBlobStore(top)
+    await putDue(blobStore, 1, startMs + hourMs)
+    start(blobStore)
     await untilSwept()
     nowMs += 2 * hourMs
     await untilSwept()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { blobPath, newBlobId } from '../../src/core/files/blob-id.ts'
 import { fileData } from '../../src/core/files/file-record.ts'
 import { OperatorError } from '../../src/core/operator-error.ts'
-import { DirectoryPlace } from '../../src/files/places/directory.ts'
+import { DirectoryBlobStore } from '../../src/files/places/directory.ts'
 import { copyFiles } from '../../src/operations/transfer/copy-files.ts'
 import type { Dump } from '../../src/store/transfer.ts'
 import { makeTempDir, removeTempDir } from '../harness.ts'
@@ -39,21 +39,25 @@ const dumpOf = (blob: string): Dump => {
 test('within one place, by one name or two, removes nothing', async () => {
   const blob = newBlobId(Date.now())
   const directory = join(top, 'files')
-  const place = () => new DirectoryPlace(directory)
-  await put(place(), blob, bytes)
+  const blobStore = () => new DirectoryBlobStore(directory)
+  await put(blobStore(), blob, bytes)
   symlinkSync(directory, join(top, 'link'))
-  const linked = () => new DirectoryPlace(join(top, 'link'))
-  expect(await copyFiles(dumpOf(blob), { from: place(), to: place() })).toEqual({ files: 1, bytes: 1_000, copied: 0 })
+  const linked = () => new DirectoryBlobStore(join(top, 'link'))
+  expect(await copyFiles(dumpOf(blob), { from: blobStore(), to: blobStore() })).toEqual({
+    files: 1,
+    bytes: 1_000,
+    copied: 0,
+  })
   truncateSync(join(directory, blobPath(blob)), 900)
-  for (const to of [place(), linked()]) {
-    await expect(copyFiles(dumpOf(blob), { from: place(), to })).rejects.toBeInstanceOf(OperatorError)
+  for (const to of [blobStore(), linked()]) {
+    await expect(copyFiles(dumpOf(blob), { from: blobStore(), to })).rejects.toBeInstanceOf(OperatorError)
     expect(readFileSync(join(directory, blobPath(blob))).equals(bytes.subarray(0, 900))).toBe(true)
   }
 })
 
 test('a blob that was cut in the target is written anew', async () => {
   const blob = newBlobId(Date.now())
-  const [from, to] = [new DirectoryPlace(join(top, 'from')), new DirectoryPlace(join(top, 'to'))]
+  const [from, to] = [new DirectoryBlobStore(join(top, 'from')), new DirectoryBlobStore(join(top, 'to'))]
   await put(from, blob, bytes)
   await put(to, blob, bytes.subarray(0, 900))
   expect(await copyFiles(dumpOf(blob), { from, to })).toEqual({ files: 1, bytes: 1_000, copied: 1 })

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { blobPath, newBlobId } from '../../src/core/files/blob-id.ts'
-import { newPlaceMark, newStoreId } from '../../src/core/files/place-mark.ts'
-import { DirectoryPlace } from '../../src/files/places/directory.ts'
+import { newBlobStoreMark, newStoreId } from '../../src/core/files/place-mark.ts'
+import { DirectoryBlobStore } from '../../src/files/places/directory.ts'
 import { type FileCalls, fileCalls } from '../../src/files/places/file-calls.ts'
 import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
 import { mountSmallDisk } from '../limits/small-disk.ts'
@@ -27,7 +27,7 @@ const failure = (code: string, path: string): Error =>
   Object.assign(new Error(`${code}: it failed, '${path}'`), { code })
 
 /** A place where `fails` can make a call fail: it gets the name of the call and the path. */
-const faultyPlace = (fails: (call: keyof FileCalls, path: string) => string | undefined) => {
+const faultyBlobStore = (fails: (call: keyof FileCalls, path: string) => string | undefined) => {
   const paths = new Map<number, string>()
   const made: string[] = []
   const calls = Object.fromEntries(
@@ -46,7 +46,7 @@ const faultyPlace = (fails: (call: keyof FileCalls, path: string) => string | un
       },
     ]),
   ) as unknown as FileCalls
-  return { place: new DirectoryPlace(root, { calls }), made, calls }
+  return { blobStore: new DirectoryBlobStore(root, { calls }), made, calls }
 }
 
 const small = content(500_000)
@@ -72,24 +72,28 @@ describe('a call that fails', () => {
     ] as const) {
       test(`${what}, ${code}: ${answer}, nothing is left behind, and the next upload works`, async () => {
         let left = 1
-        const { place } = faultyPlace((name, path) => (name === call && isMeant(path) && left-- > 0 ? code : undefined))
+        const { blobStore } = faultyBlobStore((name, path) =>
+          name === call && isMeant(path) && left-- > 0 ? code : undefined,
+        )
         const id = newId()
-        const error = await put(place, id, call === 'dataSync' ? large : small, { chunkBytes: 100_000 }).catch(
+        const error = await put(blobStore, id, call === 'dataSync' ? large : small, { chunkBytes: 100_000 }).catch(
           (thrown) => thrown,
         )
         expect(error).toMatchObject({ code: answer, cause: expect.stringContaining(code) })
         expect(error.message + JSON.stringify(error.hint ?? '')).not.toContain(top)
         expect([filesBelow(root), openFiles(root)]).toEqual([[], []])
         const next = newId()
-        await put(place, next, content(1_000))
+        await put(blobStore, next, content(1_000))
         expect(filesBelow(root)).toEqual([blobPath(next)])
       })
     }
   }
 
   test('a failed sync is not repeated: not by finish, nor by a second finish, nor by abort', async () => {
-    const { place, made } = faultyPlace((name, path) => (name === 'sync' && path.endsWith('.part') ? 'EIO' : undefined))
-    const writer = await place.write(newId())
+    const { blobStore, made } = faultyBlobStore((name, path) =>
+      name === 'sync' && path.endsWith('.part') ? 'EIO' : undefined,
+    )
+    const writer = await blobStore.write(newId())
     await writer.write(content(10))
     for (const _ of [1, 2]) await expect(writer.finish('')).rejects.toMatchObject({ code: 'unavailable' })
     await writer.abort()
@@ -100,10 +104,12 @@ describe('a call that fails', () => {
   // The next sync of the directory above would succeed, whatever became of the name of the new one.
   test('a new directory whose name could not be synced is removed, so that its name is a new change next time', async () => {
     let left = 1
-    const { place } = faultyPlace((name, path) => (name === 'sync' && path === root && left-- > 0 ? 'EIO' : undefined))
-    await expect(place.write(newId())).rejects.toMatchObject({ code: 'unavailable' })
+    const { blobStore } = faultyBlobStore((name, path) =>
+      name === 'sync' && path === root && left-- > 0 ? 'EIO' : undefined,
+    )
+    await expect(blobStore.write(newId())).rejects.toMatchObject({ code: 'unavailable' })
     expect(readdirSync(root)).toEqual([])
-    await put(place, newId(), content(10))
+    await put(blobStore, newId(), content(10))
   })
 
   // Both change names in the directory of three days: the one makes a directory in it, the other removes one.
@@ -118,7 +124,7 @@ describe('a call that fails', () => {
     let holds = false
     let fails = false
     const descriptors = new Map<number, string>()
-    const place = new DirectoryPlace(root, {
+    const blobStore = new DirectoryBlobStore(root, {
       now: () => startMs + 3 * dayMs,
       calls: {
         ...fileCalls,
@@ -139,40 +145,40 @@ describe('a call that fails', () => {
         },
       },
     })
-    await put(place, old, small)
+    await put(blobStore, old, small)
     holds = true
-    const uploading = put(place, fresh, small).catch((error) => error)
+    const uploading = put(blobStore, fresh, small).catch((error) => error)
     await isMade.promise
     fails = true
-    await expect(place.remove(old)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(blobStore.remove(old)).rejects.toMatchObject({ code: 'unavailable' })
     fails = false
     mayGoOn.resolve()
     expect(await uploading).toMatchObject({ code: 'unavailable' })
     expect(filesBelow(root)).toEqual([])
     holds = false
-    await put(place, fresh, small)
+    await put(blobStore, fresh, small)
     expect(filesBelow(root)).toEqual([blobPath(fresh)])
   })
 
   test('a failed sync in between fails the upload, although the last one would succeed', async () => {
     let left = 1
-    const { place, made } = faultyPlace((name) => (name === 'dataSync' && left-- > 0 ? 'EIO' : undefined))
-    const writer = await place.write(newId())
+    const { blobStore, made } = faultyBlobStore((name) => (name === 'dataSync' && left-- > 0 ? 'EIO' : undefined))
+    const writer = await blobStore.write(newId())
     await writer.write(large.subarray(0, 16 * 1024 * 1024))
     await expect(writer.finish('')).rejects.toMatchObject({ code: 'unavailable' })
     expect(made.some((call) => /^sync .*part$/.test(call))).toBe(false)
   })
 
   test('writes that take a part of the bytes are continued', async () => {
-    const place = new DirectoryPlace(root, {
+    const blobStore = new DirectoryBlobStore(root, {
       calls: {
         ...fileCalls,
         write: (file, bytes, at, length) => fileCalls.write(file, bytes, at, Math.min(length, 999)),
       },
     })
     const id = newId()
-    await put(place, id, content(300_000))
-    expect(Buffer.compare(await collect(place, id, 0, 300_000), content(300_000))).toBe(0)
+    await put(blobStore, id, content(300_000))
+    expect(Buffer.compare(await collect(blobStore, id, 0, 300_000), content(300_000))).toBe(0)
   })
 
   test('a disk that takes no byte and reports nothing does not make a write run for ever', async () => {
@@ -181,8 +187,8 @@ describe('a call that fails', () => {
       if (++writes > 100) throw new Error('it was tried for ever')
       return 0
     }
-    const place = new DirectoryPlace(root, { calls: { ...fileCalls, write } })
-    await expect(put(place, newId(), content(10))).rejects.toMatchObject({
+    const blobStore = new DirectoryBlobStore(root, { calls: { ...fileCalls, write } })
+    await expect(put(blobStore, newId(), content(10))).rejects.toMatchObject({
       code: 'unavailable',
       cause: expect.stringContaining('no byte could be written'),
     })
@@ -190,34 +196,34 @@ describe('a call that fails', () => {
 
   test('a read that fails ends the stream, and leaves no file open', async () => {
     let reads = 0
-    const { place } = faultyPlace((name) => (name === 'read' && ++reads > 2 ? 'EIO' : undefined))
+    const { blobStore } = faultyBlobStore((name) => (name === 'read' && ++reads > 2 ? 'EIO' : undefined))
     const id = newId()
-    await put(place, id, content(1_000_000))
-    const stream = (await place.read(id, 0, 1_000_000))[Symbol.asyncIterator]()
+    await put(blobStore, id, content(1_000_000))
+    const stream = (await blobStore.read(id, 0, 1_000_000))[Symbol.asyncIterator]()
     await stream.next()
     await stream.next()
     await expect(stream.next()).rejects.toMatchObject({ code: 'unavailable', cause: expect.stringContaining('EIO') })
     expect(await stream.next()).toEqual({ done: true, value: undefined })
-    await expect(place.read(id, 0, 10)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(blobStore.read(id, 0, 10)).rejects.toMatchObject({ code: 'unavailable' })
     expect(openFiles(root)).toEqual([])
   })
 
   test('a removal whose sync fails is not done; a place that may not be read has no absence', async () => {
-    const mark = await new DirectoryPlace(root).writeMark(newPlaceMark(newStoreId()))
+    const mark = await new DirectoryBlobStore(root).writeMark(newBlobStoreMark(newStoreId()))
     let failing: [keyof FileCalls, string] | undefined
-    const { place } = faultyPlace((name) => (failing?.[0] === name ? failing[1] : undefined))
-    expect(await place.readMark()).toBe(mark)
+    const { blobStore } = faultyBlobStore((name) => (failing?.[0] === name ? failing[1] : undefined))
+    expect(await blobStore.readMark()).toBe(mark)
     const id = newId()
-    await put(place, id, content(10))
+    await put(blobStore, id, content(10))
     failing = ['sync', 'EIO']
-    await expect(place.remove(id)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(blobStore.remove(id)).rejects.toMatchObject({ code: 'unavailable' })
     failing = ['unlink', 'EACCES']
-    await expect(place.remove(id)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(blobStore.remove(id)).rejects.toMatchObject({ code: 'unavailable' })
     failing = ['open', 'EACCES']
-    await expect(place.readMark()).rejects.toMatchObject({ code: 'unavailable' })
-    await expect(place.read(id, 0, 1)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(blobStore.readMark()).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(blobStore.read(id, 0, 1)).rejects.toMatchObject({ code: 'unavailable' })
     failing = ['lstat', 'EIO']
-    await expect(place.size(id)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(blobStore.size(id)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
   test('a removal while the upload ends leaves nothing, whichever is first', async () => {
@@ -231,18 +237,18 @@ describe('a call that fails', () => {
         await fileCalls.unlink(path).finally(() => then?.())
       },
     }
-    const place = new DirectoryPlace(root, { calls })
-    const writer = await place.write(id)
+    const blobStore = new DirectoryBlobStore(root, { calls })
+    const writer = await blobStore.write(id)
     await writer.write(content(10))
     between = () => writer.finish('').catch(() => {})
-    await place.remove(id)
+    await blobStore.remove(id)
     expect(filesBelow(root)).toEqual([])
   })
 
   test('an abort waits for the write that is in flight: its descriptor could be that of another file by then', async () => {
     const inUse = new Set<number>()
     const wrong: string[] = []
-    const place = new DirectoryPlace(root, {
+    const blobStore = new DirectoryBlobStore(root, {
       calls: {
         ...fileCalls,
         async write(file, ...rest) {
@@ -258,7 +264,7 @@ describe('a call that fails', () => {
         },
       },
     })
-    const writer = await place.write(newId())
+    const writer = await blobStore.write(newId())
     const writing = writer.write(content(500_000)).catch(() => {})
     await Bun.sleep(2)
     await writer.abort()
@@ -270,7 +276,7 @@ describe('a call that fails', () => {
 
 describe('syncs of a directory are shared', () => {
   /** A place whose syncs of directories of blobs take a while, with what happened in which order. */
-  const slowPlace = (ends: (sync: number) => Promise<void> = () => Bun.sleep(20)) => {
+  const slowBlobStore = (ends: (sync: number) => Promise<void> = () => Bun.sleep(20)) => {
     const directories = new Map<number, string>()
     const events: string[] = []
     let syncs = 0
@@ -295,16 +301,16 @@ describe('syncs of a directory are shared', () => {
         events.push(`renamed ${to.slice(-32)}`)
       },
     }
-    return { place: new DirectoryPlace(root, { calls }), events, syncs: () => syncs }
+    return { blobStore: new DirectoryBlobStore(root, { calls }), events, syncs: () => syncs }
   }
 
   test('64 uploads at once need a few, and each ends after one that began after its rename', async () => {
-    const { place, events, syncs } = slowPlace()
+    const { blobStore, events, syncs } = slowBlobStore()
     const nowMs = Date.now()
     const ids = Array.from({ length: 64 }, () => newBlobId(nowMs))
     await Promise.all(
       ids.map(async (id) => {
-        await put(place, id, content(100))
+        await put(blobStore, id, content(100))
         events.push(`finished ${id}`)
       }),
     )
@@ -321,22 +327,22 @@ describe('syncs of a directory are shared', () => {
   // The kernel may have dropped the names of all of them, and reports it once: the next sync succeeds.
   test('one that fails fails every upload that was renamed before it ended; later ones work', async () => {
     const renamed = (events: string[]) => events.filter((event) => event.startsWith('renamed')).length
-    const { place, events } = slowPlace(async (sync) => {
+    const { blobStore, events } = slowBlobStore(async (sync) => {
       if (sync > 1) return
       await eventually('all six are renamed', () => renamed(events) === 6 || undefined)
       throw failure('EIO', 'directory')
     })
     const nowMs = Date.now()
-    const first = put(place, newBlobId(nowMs), content(10)).catch((error) => error.code)
+    const first = put(blobStore, newBlobId(nowMs), content(10)).catch((error) => error.code)
     await eventually('the first sync runs', () => events.includes('sync 1 begins') || undefined)
     const beside = Array.from({ length: 5 }, () =>
-      put(place, newBlobId(nowMs), content(10)).catch((error) => error.code),
+      put(blobStore, newBlobId(nowMs), content(10)).catch((error) => error.code),
     )
     const answers: unknown[] = await Promise.all([first, ...beside])
     expect(answers).toEqual(Array(6).fill('unavailable'))
     expect(filesBelow(root)).toEqual([])
     const later = newBlobId(nowMs)
-    await put(place, later, content(10))
+    await put(blobStore, later, content(10))
     expect(filesBelow(root)).toEqual([blobPath(later)])
   })
 })
@@ -354,8 +360,8 @@ describe('memory', () => {
         return fileCalls.write(...args)
       },
     }
-    const place = new DirectoryPlace(root, { calls })
-    const writer = await place.write(newId())
+    const blobStore = new DirectoryBlobStore(root, { calls })
+    const writer = await blobStore.write(newId())
     let taken = 0
     const writing = (async () => {
       for (let i = 0; i < 100; i++) {
@@ -380,10 +386,10 @@ describe('memory', () => {
         return fileCalls.read(...args)
       },
     }
-    const place = new DirectoryPlace(root, { calls })
+    const blobStore = new DirectoryBlobStore(root, { calls })
     const id = newId()
-    await put(place, id, content(1_000_000))
-    const stream = (await place.read(id, 0, 1_000_000))[Symbol.asyncIterator]()
+    await put(blobStore, id, content(1_000_000))
+    const stream = (await blobStore.read(id, 0, 1_000_000))[Symbol.asyncIterator]()
     expect(reads).toBe(0)
     await stream.next()
     await Bun.sleep(20)
@@ -398,21 +404,21 @@ const whyNot = typeof disk === 'string' ? ` (skipped: ${disk})` : ''
 test.skipIf(typeof disk === 'string')(`a disk that is full${whyNot}`, async () => {
   if (typeof disk === 'string') return
   try {
-    const place = new DirectoryPlace(disk.outsideDir)
+    const blobStore = new DirectoryBlobStore(disk.outsideDir)
     const id = newId()
-    await put(place, id, content(1_000_000))
+    await put(blobStore, id, content(1_000_000))
     for (const keepBytes of [0, 4_096, 300_000]) {
       disk.fill(keepBytes)
-      await expect(put(place, newId(), large)).rejects.toMatchObject({ code: 'storage_full' })
+      await expect(put(blobStore, newId(), large)).rejects.toMatchObject({ code: 'storage_full' })
       expect(filesBelow(disk.outsideDir)).toEqual([blobPath(id), 'filler'])
-      expect(Buffer.compare(await collect(place, id, 0, 1_000_000), content(1_000_000))).toBe(0)
+      expect(Buffer.compare(await collect(blobStore, id, 0, 1_000_000), content(1_000_000))).toBe(0)
       disk.free()
     }
-    await put(place, newId(), content(1_000_000))
+    await put(blobStore, newId(), content(1_000_000))
     // No room for a directory, or for the mark.
     disk.fill()
-    const other = new DirectoryPlace(join(disk.outsideDir, 'other'))
-    await expect(other.writeMark(newPlaceMark(newStoreId()))).rejects.toMatchObject({ code: 'storage_full' })
+    const other = new DirectoryBlobStore(join(disk.outsideDir, 'other'))
+    await expect(other.writeMark(newBlobStoreMark(newStoreId()))).rejects.toMatchObject({ code: 'storage_full' })
     expect(filesBelow(join(disk.outsideDir, 'other'))).toEqual([])
   } finally {
     await disk.remove()
@@ -423,11 +429,11 @@ test('the directory of a blob that another process removes meanwhile is made aga
   const id = newId()
   const directory = dirname(join(root, blobPath(id)))
   let left = 2
-  const { place } = faultyPlace((name, path) =>
+  const { blobStore } = faultyBlobStore((name, path) =>
     name === 'open' && path.endsWith('.part') && left-- > 0 ? 'ENOENT' : undefined,
   )
   mkdirSync(directory, { recursive: true })
-  await put(place, id, content(10))
+  await put(blobStore, id, content(10))
   left = 3
-  await expect(place.write(newId())).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(blobStore.write(newId())).rejects.toMatchObject({ code: 'unavailable' })
 })

@@ -6,7 +6,7 @@ import { fileBytesMax, pendingBlobMs } from '../../src/core/limits.ts'
 import { openSqliteEngine } from '../../src/engines/sqlite/engine.ts'
 import { acceptUpload, storeUpload } from '../../src/operations/files/put-file.ts'
 import type { PutFileInput, UploadBytes } from '../../src/operations/files/upload.ts'
-import type { BlobPlace, BlobWriter } from '../../src/store/blob-place.ts'
+import type { BlobStore, BlobWriter } from '../../src/store/blob-place.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import { makeTenant, startMs, type Tenant } from '../conformance/material.ts'
 import { makeTempDir, removeTempDir } from '../harness.ts'
@@ -56,7 +56,7 @@ const upload = async (
     await (does[name] as (() => Promise<void>) | undefined)?.()
   }
   const writer = { write: note('write'), finish: note('finish'), abort: note('abort') }
-  const place = { write: async () => writer, mayWriteLate: () => mayWriteLate } as unknown as BlobPlace
+  const blobStore = { write: async () => writer, mayWriteLate: () => mayWriteLate } as unknown as BlobStore
   const whole = new Uint8Array(Buffer.concat(chunks))
   const source: UploadBytes = {
     async *chunks() {
@@ -64,7 +64,7 @@ const upload = async (
     },
     whole: async () => whole,
   }
-  const access = { engine, apiKey: tenant.apiKey, place, tasks: taskServices(engine) }
+  const access = { engine, apiKey: tenant.apiKey, blobStore, tasks: taskServices(engine) }
   const accepted = await acceptUpload(access, { ...input, bytes }, startMs)
   const error = await storeUpload(access, accepted, { ...input, bytes }, source, () => startMs).then(
     () => undefined,

@@ -2,15 +2,15 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newBlobId } from '../../src/core/files/blob-id.ts'
-import { isPlaceMark, newPlaceMark, newStoreId } from '../../src/core/files/place-mark.ts'
+import { isBlobStoreMark, newBlobStoreMark, newStoreId } from '../../src/core/files/place-mark.ts'
 import type { Log } from '../../src/core/log.ts'
 import { OperatorError } from '../../src/core/operator-error.ts'
 import { checkMark, makeMark } from '../../src/files/places/check-mark.ts'
-import { CheckedPlace } from '../../src/files/places/checked-place.ts'
-import { DirectoryPlace } from '../../src/files/places/directory.ts'
+import { CheckedBlobStore } from '../../src/files/places/checked-place.ts'
+import { DirectoryBlobStore } from '../../src/files/places/directory.ts'
 import { type FileCalls, fileCalls } from '../../src/files/places/file-calls.ts'
-import { openPlace } from '../../src/files/places/open-place.ts'
-import { PlaceRefused } from '../../src/store/blob-place.ts'
+import { openBlobStore } from '../../src/files/places/open-place.ts'
+import { BlobStoreRefused } from '../../src/store/blob-place.ts'
 import { makeTempDir, removeTempDir } from '../harness.ts'
 import { FakeFiles } from './fake-files.ts'
 import { collect, content, filesBelow, put } from './material.ts'
@@ -28,9 +28,9 @@ beforeEach(() => {
 afterEach(() => removeTempDir(top))
 
 const newId = (): string => newBlobId(Date.now())
-const directory = (name = 'files'): DirectoryPlace => new DirectoryPlace(join(top, name))
-const checked = (name = 'files'): CheckedPlace =>
-  new CheckedPlace(
+const directory = (name = 'files'): DirectoryBlobStore => new DirectoryBlobStore(join(top, name))
+const checked = (name = 'files'): CheckedBlobStore =>
+  new CheckedBlobStore(
     directory(name),
     files,
     (level, message, fields) => void logged.push(`${level}: ${message}: ${fields?.cause}`),
@@ -40,7 +40,7 @@ const refusal = async (attempt: Promise<unknown>): Promise<string> => {
     () => undefined,
     (thrown: unknown) => thrown,
   )
-  expect(error).toBeInstanceOf(PlaceRefused)
+  expect(error).toBeInstanceOf(BlobStoreRefused)
   return (error as Error).message
 }
 
@@ -48,7 +48,7 @@ describe('at the start', () => {
   test('neither has a mark, or both the same: the place is taken', async () => {
     expect(await checkMark(directory(), files)).toBe(false)
     await makeMark(directory(), files)
-    expect(isPlaceMark(files.mark!)).toBe(true)
+    expect(isBlobStoreMark(files.mark!)).toBe(true)
     expect(await directory().readMark()).toBe(files.mark)
     expect(await checkMark(directory(), files)).toBe(true)
     await checked().checkAtStart()
@@ -56,11 +56,11 @@ describe('at the start', () => {
   })
 
   test('the store has a mark and the place has none, or another: refused, with what to do', async () => {
-    files.mark = newPlaceMark(files.id)
+    files.mark = newBlobStoreMark(files.id)
     const none = await refusal(checked().checkAtStart())
     expect(none).toContain(`${join(top, 'files')} is not where the files of this store are. It has no mark`)
     expect(none).toContain('--files')
-    await directory().writeMark(newPlaceMark(files.id))
+    await directory().writeMark(newBlobStoreMark(files.id))
     const other = await refusal(checked().checkAtStart())
     expect(other).toContain('another place')
     for (const message of [none, other]) expect(message).not.toContain('\n')
@@ -68,28 +68,28 @@ describe('at the start', () => {
   })
 
   test('a place that cannot be read is logged, not refused, and is not taken for one without a mark', async () => {
-    files.mark = newPlaceMark(files.id)
+    files.mark = newBlobStoreMark(files.id)
     writeFileSync(join(top, 'files'), 'not a directory')
-    const place = checked()
-    await place.checkAtStart()
+    const blobStore = checked()
+    await blobStore.checkAtStart()
     expect(logged).toEqual([expect.stringContaining('ENOTDIR')])
-    await expect(place.read(newId(), 0, 1)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(blobStore.read(newId(), 0, 1)).rejects.toMatchObject({ code: 'unavailable' })
     expect(logged).toHaveLength(1)
   })
 
   test('a place that does not answer does not hold the start up; nor does one that fails its probe', async () => {
-    files.mark = newPlaceMark(files.id)
+    files.mark = newBlobStoreMark(files.id)
     const silent = directory()
     silent.readMark = () => new Promise(() => {})
     const log: Log = (_, __, fields) => void logged.push(String(fields?.cause))
-    await new CheckedPlace(silent, files, log).checkAtStart(false, 20)
+    await new CheckedBlobStore(silent, files, log).checkAtStart(false, 20)
     const failing = Object.assign(directory(), { probe: () => Promise.reject(new OperatorError('no answer')) })
-    await new CheckedPlace(failing, files, log).checkAtStart()
+    await new CheckedBlobStore(failing, files, log).checkAtStart()
     expect(logged).toEqual(['it did not answer within 0.02 s', 'no answer'])
-    const wrong = Object.assign(directory(), { probe: () => Promise.reject(new PlaceRefused('no such bucket')) })
+    const wrong = Object.assign(directory(), { probe: () => Promise.reject(new BlobStoreRefused('no such bucket')) })
     // Also before the first upload.
     files.mark = undefined
-    expect(await refusal(new CheckedPlace(wrong, files, log).checkAtStart())).toBe('no such bucket')
+    expect(await refusal(new CheckedBlobStore(wrong, files, log).checkAtStart())).toBe('no such bucket')
   })
 })
 
@@ -98,7 +98,7 @@ describe('the place of another store', () => {
   const markOf = async (name = 'files'): Promise<string> => (await directory(name).readMark())!
 
   test('is refused at the start and at the first upload, also by a store without files', async () => {
-    const foreign = await directory().writeMark(newPlaceMark(newStoreId()))
+    const foreign = await directory().writeMark(newBlobStoreMark(newStoreId()))
     const message = await refusal(checked().checkAtStart())
     expect(message).toMatch(/It has the mark of another store\. .*--adopt-files/)
     await expect(checked().write(newId())).rejects.toMatchObject({ code: 'unavailable' })
@@ -116,7 +116,7 @@ describe('the place of another store', () => {
 
   test('is taken over with --adopt-files: the store before the place, and the earlier store is refused from then on', async () => {
     const earlier = new FakeFiles()
-    const old = new CheckedPlace(directory(), earlier, () => {})
+    const old = new CheckedBlobStore(directory(), earlier, () => {})
     const id = newId()
     await put(old, id, content(10))
     const order: string[] = []
@@ -124,16 +124,18 @@ describe('the place of another store', () => {
       order.push(`blobs, mark of the earlier: ${(await markOf()) === earlier.mark}`)
       return 1
     }
-    const place = checked()
-    await place.checkAtStart(true)
+    const blobStore = checked()
+    await blobStore.checkAtStart(true)
     expect(order).toEqual(['blobs, mark of the earlier: true'])
     expect([await markOf(), files.mark!.startsWith(files.id)]).toEqual([files.mark!, true])
-    expect(await collect(place, id, 0, 10)).toEqual(content(10))
-    expect(await refusal(new CheckedPlace(directory(), earlier, () => {}).checkAtStart())).toContain('another store')
+    expect(await collect(blobStore, id, 0, 10)).toEqual(content(10))
+    expect(await refusal(new CheckedBlobStore(directory(), earlier, () => {}).checkAtStart())).toContain(
+      'another store',
+    )
     // Also one that is running removes nothing from then on, and is refused once it has noticed.
     await expect(old.remove(id)).rejects.toMatchObject({ code: 'unavailable' })
     await expect(old.write(newId())).rejects.toMatchObject({ code: 'unavailable' })
-    expect(await collect(place, id, 0, 10)).toEqual(content(10))
+    expect(await collect(blobStore, id, 0, 10)).toEqual(content(10))
     // Once more there is nothing to take over.
     await checked().checkAtStart(true)
     expect(order).toHaveLength(1)
@@ -141,22 +143,22 @@ describe('the place of another store', () => {
   })
 
   test('the place that the store had before is refused after an adoption, and a damaged mark of the store is replaced', async () => {
-    const own = newPlaceMark(files.id)
+    const own = newBlobStoreMark(files.id)
     files.mark = own
-    await directory().writeMark(newPlaceMark(newStoreId()))
+    await directory().writeMark(newBlobStoreMark(newStoreId()))
     await checked().checkAtStart(true)
     expect([await markOf(), files.mark === own]).toEqual([files.mark, false])
-    files.mark = newPlaceMark(files.id)
+    files.mark = newBlobStoreMark(files.id)
     expect(await refusal(checked().checkAtStart())).toContain('It has the mark of another place')
     await checked().checkAtStart(true)
     expect([await markOf(), files.adoptions]).toEqual([files.mark, 2])
   })
 
   test('an adoption that was interrupted between store and place is still refused, and continued by the next', async () => {
-    const foreign = await directory().writeMark(newPlaceMark(newStoreId()))
+    const foreign = await directory().writeMark(newBlobStoreMark(newStoreId()))
     const stuck = directory()
     stuck.writeMark = () => Promise.reject(new Error('killed'))
-    await expect(new CheckedPlace(stuck, files, () => {}).checkAtStart(true)).rejects.toThrow('killed')
+    await expect(new CheckedBlobStore(stuck, files, () => {}).checkAtStart(true)).rejects.toThrow('killed')
     expect([await markOf(), files.adoptions]).toEqual([foreign, 1])
     expect(await refusal(checked().checkAtStart())).toContain('another store')
     await checked().checkAtStart(true)
@@ -164,7 +166,7 @@ describe('the place of another store', () => {
   })
 
   test('a directory without a mark is not adopted: its disk may not be mounted', async () => {
-    files.mark = newPlaceMark(files.id)
+    files.mark = newBlobStoreMark(files.id)
     expect(await refusal(checked().checkAtStart(true))).toContain('It has no mark')
     expect([existsSync(join(top, 'files')), files.adoptions]).toEqual([false, 0])
     // The operator who is sure of it gives it one that is none.
@@ -206,7 +208,7 @@ describe('the first upload', () => {
 
   test('two processes with two places: one of them is refused', async () => {
     const places = [checked('a'), checked('b')]
-    const results = await Promise.allSettled(places.map((place) => put(place, newId(), content(10))))
+    const results = await Promise.allSettled(places.map((blobStore) => put(blobStore, newId(), content(10))))
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     const index = results.findIndex(({ status }) => status === 'rejected')
     expect((results[index] as PromiseRejectedResult).reason).toMatchObject({ code: 'unavailable' })
@@ -236,17 +238,17 @@ describe('a process that was running when the mark appeared', () => {
     renameSync(join(top, 'files'), join(top, 'wrong'))
     expect(await collect(wrong, id, 0, 10)).toEqual(content(10))
     // It is not checked again, and a new fault is logged anew.
-    files.mark = newPlaceMark(files.id)
+    files.mark = newBlobStoreMark(files.id)
     expect(await wrong.size(id)).toBe(10)
     expect(logged).toHaveLength(1)
   })
 
   test('a store that cannot be read: 503, and the next request tries again', async () => {
-    const place = checked()
+    const blobStore = checked()
     files.failure = new Error('no store')
-    await expect(place.write(newId())).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(blobStore.write(newId())).rejects.toMatchObject({ code: 'unavailable' })
     expect(logged).toEqual([expect.stringContaining('no store')])
-    await put(place, newId(), content(10))
+    await put(blobStore, newId(), content(10))
   })
 
   test('without a mark there are no bytes: a removal has nothing to do, and needs no place', async () => {
@@ -259,21 +261,21 @@ describe('--files', () => {
   const surroundings = { env: {}, now: Date.now }
 
   test('a directory: nothing is made before the first upload', async () => {
-    const place = await openPlace(join(top, 'x', 'files'), surroundings)
-    expect(place.description).toBe(join(top, 'x', 'files'))
-    expect(await place.readMark()).toBeUndefined()
+    const blobStore = await openBlobStore(join(top, 'x', 'files'), surroundings)
+    expect(blobStore.description).toBe(join(top, 'x', 'files'))
+    expect(await blobStore.readMark()).toBeUndefined()
     expect(existsSync(join(top, 'x'))).toBe(false)
-    await put(place, newId(), content(10))
-    await place.close()
+    await put(blobStore, newId(), content(10))
+    await blobStore.close()
   })
 
   test('a relative directory is one of the current directory', async () => {
-    expect((await openPlace('files', surroundings)).description).toBe(join(process.cwd(), 'files'))
+    expect((await openBlobStore('files', surroundings)).description).toBe(join(process.cwd(), 'files'))
   })
 
   test('what is neither a directory nor a known URL is refused without its secrets', async () => {
     for (const value of ['', 'ftp://user:password@host/files', 'file:///tmp/files', 'GS://bucket']) {
-      const message = await refusal(openPlace(value, surroundings))
+      const message = await refusal(openBlobStore(value, surroundings))
       expect(message).toContain('it takes a directory or s3://BUCKET/PREFIX')
       expect(message).not.toContain('password')
     }
@@ -281,25 +283,25 @@ describe('--files', () => {
 })
 
 test('a disk that is unmounted after the check: nothing is forgotten, and it works once it is back', async () => {
-  const place = checked()
+  const blobStore = checked()
   const id = newId()
-  await put(place, id, content(10))
+  await put(blobStore, id, content(10))
   renameSync(join(top, 'files'), join(top, 'unmounted'))
   mkdirSync(join(top, 'files'))
-  await expect(place.remove(id)).rejects.toMatchObject({ code: 'unavailable' })
-  await expect(place.read(id, 0, 10)).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(blobStore.remove(id)).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(blobStore.read(id, 0, 10)).rejects.toMatchObject({ code: 'unavailable' })
   rmSync(join(top, 'files'), { recursive: true })
   renameSync(join(top, 'unmounted'), join(top, 'files'))
-  expect(await collect(place, id, 0, 10)).toEqual(content(10))
+  expect(await collect(blobStore, id, 0, 10)).toEqual(content(10))
 })
 
 test('an upload that the disk refuses is logged with its cause, many of them once', async () => {
   let code = ''
   const sync: FileCalls['sync'] = (descriptor) =>
     code === '' ? fileCalls.sync(descriptor) : Promise.reject(Object.assign(new Error(`${code}: it failed`), { code }))
-  const failing = new DirectoryPlace(join(top, 'files'), { calls: { ...fileCalls, sync } })
+  const failing = new DirectoryBlobStore(join(top, 'files'), { calls: { ...fileCalls, sync } })
   const lines: unknown[] = []
-  const open = () => new CheckedPlace(failing, files, (...line) => void lines.push(line))
+  const open = () => new CheckedBlobStore(failing, files, (...line) => void lines.push(line))
   // It makes the directory, so that later only bytes are synced.
   await put(open(), newId(), content(10))
   for (const [error, answer] of [
@@ -307,8 +309,9 @@ test('an upload that the disk refuses is logged with its cause, many of them onc
     ['ENOSPC', 'storage_full'],
   ] as const) {
     code = error
-    const place = open()
-    for (let i = 0; i < 3; i++) await expect(put(place, newId(), content(10))).rejects.toMatchObject({ code: answer })
+    const blobStore = open()
+    for (let i = 0; i < 3; i++)
+      await expect(put(blobStore, newId(), content(10))).rejects.toMatchObject({ code: answer })
     const message = 'the bytes of an upload could not be stored'
     expect(lines.splice(0)).toEqual([['error', message, { code: answer, cause: expect.stringContaining(error) }]])
   }

@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BlobPlace } from '../../src/store/blob-place.ts'
+import type { BlobStore } from '../../src/store/blob-place.ts'
 
 /** Bytes that differ at every place that matters: no two chunks are alike. */
 export const content = (bytes: number): Buffer => {
@@ -10,18 +10,18 @@ export const content = (bytes: number): Buffer => {
 }
 
 export const put = async (
-  place: BlobPlace,
+  blobStore: BlobStore,
   id: string,
   bytes: Uint8Array,
   { chunkBytes = 65_536, known }: { chunkBytes?: number; known?: number | undefined } = {},
 ): Promise<void> => {
-  const writer = await place.write(id, known)
+  const writer = await blobStore.write(id, known)
   for (let at = 0; at < bytes.length; at += chunkBytes) await writer.write(bytes.subarray(at, at + chunkBytes))
   await writer.finish(new Bun.CryptoHasher('sha256').update(bytes).digest('hex'))
 }
 
-export const collect = async (place: BlobPlace, id: string, start: number, end: number): Promise<Buffer> =>
-  Buffer.concat(await Array.fromAsync(await place.read(id, start, end)))
+export const collect = async (blobStore: BlobStore, id: string, start: number, end: number): Promise<Buffer> =>
+  Buffer.concat(await Array.fromAsync(await blobStore.read(id, start, end)))
 
 /** The files below a directory, by their paths in it; none if it is not there. */
 export const filesBelow = (directory: string): string[] => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { newBlobId } from '../../src/core/files/blob-id.ts'
-import type { BlobPlace } from '../../src/store/blob-place.ts'
+import type { BlobStore } from '../../src/store/blob-place.ts'
 
 // What the tests of places do with blobs.
 
@@ -9,9 +9,9 @@ export const digest = (bytes: Uint8Array): string => createHash('sha256').update
 export const newId = (): string => newBlobId(Date.now())
 
 /** Uploads the bytes in chunks; returns the id. */
-export const putBlob = async (place: BlobPlace, bytes: Uint8Array, chunkBytes = 100_000): Promise<string> => {
+export const putBlob = async (blobStore: BlobStore, bytes: Uint8Array, chunkBytes = 100_000): Promise<string> => {
   const id = newId()
-  const writer = await place.write(id, bytes.length)
+  const writer = await blobStore.write(id, bytes.length)
   for (let at = 0; at < bytes.length; at += chunkBytes) await writer.write(bytes.subarray(at, at + chunkBytes))
   await writer.finish(digest(bytes))
   return id

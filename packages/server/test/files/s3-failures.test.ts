@@ -4,8 +4,8 @@ import { readdirSync } from 'node:fs'
 import type { CubbyError } from '../../src/core/errors.ts'
 import { blobPath } from '../../src/core/files/blob-id.ts'
 import type { Timing } from '../../src/files/places/s3/requests.ts'
-import { openS3Place } from '../../src/files/places/s3.ts'
-import { BlobMissing, type BlobPlace } from '../../src/store/blob-place.ts'
+import { openS3BlobStore } from '../../src/files/places/s3.ts'
+import { BlobMissing, type BlobStore } from '../../src/store/blob-place.ts'
 import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
 import { type HeldTimers, holdTimers } from '../held-timers.ts'
 import { collect, digest, newId, putBlob } from './s3-blobs.ts'
@@ -22,12 +22,12 @@ const bytes = randomBytes(300_000)
 const large = randomBytes(16_000_000)
 
 let server: S3TestServer
-let place: BlobPlace
+let blobStore: BlobStore
 let spoolDirectory = ''
 let logged: unknown[][] = []
 
-const open = (options: { timing?: Partial<Timing> } = {}): Promise<BlobPlace> =>
-  openS3Place(`s3://${server.bucket}/pre`, server.env, (...line) => void logged.push(line), {
+const open = (options: { timing?: Partial<Timing> } = {}): Promise<BlobStore> =>
+  openS3BlobStore(`s3://${server.bucket}/pre`, server.env, (...line) => void logged.push(line), {
     spoolDirectory,
     timing: { ...timing, ...options.timing },
   })
@@ -36,14 +36,14 @@ beforeEach(async () => {
   logged = []
   spoolDirectory = makeTempDir()
   server = await S3TestServer.start()
-  place = await open()
+  blobStore = await open()
   server.seen.length = 0
 })
 afterEach(async () => {
   // No secret in the log, whatever happened.
   expect(JSON.stringify(logged)).not.toContain(server.account.secretAccessKey)
   expect(readdirSync(spoolDirectory)).toEqual([])
-  await place.close()
+  await blobStore.close()
   await server.stop()
   removeTempDir(spoolDirectory)
 })
@@ -81,10 +81,10 @@ const fail = (...faults: Fault[]): void => {
 describe('a failure that may pass is tried again', () => {
   test.each([500, 502, 503, 504, 429])('%d, then success: PUT, GET, HEAD, DELETE', async (status) => {
     for (const method of ['PUT', 'GET', 'HEAD', 'DELETE']) fail({ method, answer: { status, code: 'SlowDown' } })
-    const id = await putBlob(place, bytes)
-    expect(digest(await collect(await place.read(id, 0, bytes.length)))).toBe(digest(bytes))
-    expect(await place.size(id)).toBe(bytes.length)
-    await place.remove(id)
+    const id = await putBlob(blobStore, bytes)
+    expect(digest(await collect(await blobStore.read(id, 0, bytes.length)))).toBe(digest(bytes))
+    expect(await blobStore.size(id)).toBe(bytes.length)
+    await blobStore.remove(id)
     expect(server.objects.size).toBe(0)
     for (const [method, good] of Object.entries({ PUT: 200, GET: 206, HEAD: 200, DELETE: 204 })) {
       expect(statuses(method)).toEqual([status, good])
@@ -94,20 +94,20 @@ describe('a failure that may pass is tried again', () => {
 
   test('a PUT whose connection is reset in the middle sends all bytes again', async () => {
     fail({ method: 'PUT', resetAfterBodyBytes: 100_000 }, { method: 'PUT', resetAfterBodyBytes: 0 })
-    const id = await putBlob(place, bytes)
+    const id = await putBlob(blobStore, bytes)
     expect(statuses('PUT')).toEqual([0, 0, 200])
-    expect(digest(await collect(await place.read(id, 0, bytes.length)))).toBe(digest(bytes))
+    expect(digest(await collect(await blobStore.read(id, 0, bytes.length)))).toBe(digest(bytes))
   })
 
   test('a GET that ends before its first byte is sent again', async () => {
-    const id = await putBlob(place, bytes)
+    const id = await putBlob(blobStore, bytes)
     fail({ method: 'GET', sendBytes: 0, reset: true }, { method: 'GET', sendBytes: 0 })
-    expect(digest(await collect(await place.read(id, 0, bytes.length)))).toBe(digest(bytes))
+    expect(digest(await collect(await blobStore.read(id, 0, bytes.length)))).toBe(digest(bytes))
     expect(statuses('GET')).toEqual([206, 206, 206])
   })
 
   test('a server that answers nothing is given up after its time, and asked again', async () => {
-    const hasty = await open({ timing: { answerMsMax: 201, progressMsMax: 202, uploadAnswerMsMax: 203 } })
+    const hasty = await open({ timing: { responseMsMax: 201, progressMsMax: 202, uploadResponseMsMax: 203 } })
     const timers = holdTimers(201, 202, 203)
     try {
       fail({ method: 'PUT', silent: true }, { method: 'HEAD', silent: true })
@@ -131,17 +131,17 @@ describe('a failure that may pass is tried again', () => {
   test('after four attempts it is unavailable, and the log has the cause, once', async () => {
     fail({ method: 'PUT', times: 8, answer: { status: 503, code: 'SlowDown' } })
     const failed = { code: 'unavailable', cause: 'S3 answered PUT 503 SlowDown' }
-    expect(await errorOf(putBlob(place, bytes))).toEqual(failed)
-    expect(await errorOf(putBlob(place, bytes))).toEqual(failed)
+    expect(await errorOf(putBlob(blobStore, bytes))).toEqual(failed)
+    expect(await errorOf(putBlob(blobStore, bytes))).toEqual(failed)
     expect(statuses('PUT')).toEqual(Array(8).fill(503))
-    expect(logged).toEqual([['error', 'a request to S3 failed', { place: place.description, cause: failed.cause }]])
+    expect(logged).toEqual([['error', 'a request to S3 failed', { place: blobStore.description, cause: failed.cause }]])
     expect(server.objects.size).toBe(0)
   })
 
   test('without a server it is unavailable', async () => {
     await server.stop()
-    expect((await errorOf(place.size(newId()))).code).toBe('unavailable')
-    expect((await errorOf(putBlob(place, bytes))).code).toBe('unavailable')
+    expect((await errorOf(blobStore.size(newId()))).code).toBe('unavailable')
+    expect((await errorOf(putBlob(blobStore, bytes))).code).toBe('unavailable')
     server = await S3TestServer.start()
   })
 })
@@ -155,11 +155,11 @@ describe('a failure that will not pass is reported at once', () => {
     [307, 'TemporaryRedirect'],
     [301, 'PermanentRedirect'],
   ])('%d %s: unavailable, with one request each', async (status, code) => {
-    const id = await putBlob(place, bytes)
+    const id = await putBlob(blobStore, bytes)
     server.seen.length = 0
     const answer = { status, code, headers: { Location: `${server.endpoint}/elsewhere` } }
     for (const method of ['PUT', 'GET', 'DELETE']) fail({ method, answer })
-    for (const work of [() => putBlob(place, bytes), () => place.read(id, 0, 5), () => place.remove(id)]) {
+    for (const work of [() => putBlob(blobStore, bytes), () => blobStore.read(id, 0, 5), () => blobStore.remove(id)]) {
       const { code: refused, cause } = await errorOf(work())
       expect(refused).toBe('unavailable')
       expect(cause).toContain(`${status}`)
@@ -174,11 +174,11 @@ describe('a failure that will not pass is reported at once', () => {
     [403, 'QuotaExceeded'],
   ])('%d %s: storage_full', async (status, code) => {
     fail({ method: 'PUT', answer: { status, code } })
-    expect((await errorOf(putBlob(place, bytes))).code).toBe('storage_full')
+    expect((await errorOf(putBlob(blobStore, bytes))).code).toBe('storage_full')
   })
 
   test('bytes that are not those of the digest are not stored', async () => {
-    const writer = await place.write(newId())
+    const writer = await blobStore.write(newId())
     await writer.write(bytes)
     expect(await errorOf(writer.finish(digest(randomBytes(5))))).toEqual({
       code: 'unavailable',
@@ -189,18 +189,18 @@ describe('a failure that will not pass is reported at once', () => {
 
   test('an answer that never ends is not read to its end', async () => {
     fail({ method: 'GET', answer: { status: 403, body: 'x'.repeat(1_000_000) } })
-    expect((await errorOf(place.readMark())).cause).toBe('S3 answered with a large body 403')
+    expect((await errorOf(blobStore.readMark())).cause).toBe('S3 answered with a large body 403')
   })
 })
 
 describe('a download', () => {
   const readBroken = async (fault: Fault) => {
-    const id = await putBlob(place, bytes)
+    const id = await putBlob(blobStore, bytes)
     fail(fault)
     const chunks: Uint8Array[] = []
     const failed = await errorOf(
       (async () => {
-        for await (const chunk of await place.read(id, 0, bytes.length)) chunks.push(chunk)
+        for await (const chunk of await blobStore.read(id, 0, bytes.length)) chunks.push(chunk)
       })(),
     )
     const got = Buffer.concat(chunks)
@@ -227,11 +227,11 @@ describe('a download', () => {
   })
 
   test('that stops in the middle ends with an error after its time', async () => {
-    const id = await putBlob(place, bytes)
-    place = await open({ timing: { progressMsMax: 200 } })
+    const id = await putBlob(blobStore, bytes)
+    blobStore = await open({ timing: { progressMsMax: 200 } })
     // The connection stays open, and nothing more comes.
     fail({ method: 'GET', headers: { 'Content-Range': `bytes 0-399999/400000`, 'Content-Length': '400000' } })
-    const read = collect(await place.read(id, 0, 400_000))
+    const read = collect(await blobStore.read(id, 0, 400_000))
     expect((await errorOf(read)).cause).toBe('S3 made no progress for 200 ms')
   })
 
@@ -241,29 +241,29 @@ describe('a download', () => {
     ['another length', { 'Content-Range': 'bytes 0-299999/300000', 'Content-Length': '299999' }],
     ['no range', { 'Content-Range': '' }],
   ])('with %s than was asked for gives out nothing', async (_, headers) => {
-    const id = await putBlob(place, bytes)
+    const id = await putBlob(blobStore, bytes)
     fail({ method: 'GET', headers })
-    expect((await errorOf(place.read(id, 0, bytes.length))).cause).toMatch(/^S3 answered bytes=0-299999 with /)
+    expect((await errorOf(blobStore.read(id, 0, bytes.length))).cause).toMatch(/^S3 answered bytes=0-299999 with /)
   })
 
   test('of a server that ignores ranges gives out nothing, unless all bytes were asked for', async () => {
-    const id = await putBlob(place, bytes)
+    const id = await putBlob(blobStore, bytes)
     const headers = { 'Content-Length': String(bytes.length) }
     const body = 'x'.repeat(bytes.length)
     fail({ method: 'GET', times: 2, answer: { status: 200, headers, body } })
-    expect((await errorOf(place.read(id, 5, 10))).code).toBe('unavailable')
-    expect((await collect(await place.read(id, 0, bytes.length))).toString()).toBe(body)
+    expect((await errorOf(blobStore.read(id, 5, 10))).code).toBe('unavailable')
+    expect((await collect(await blobStore.read(id, 0, bytes.length))).toString()).toBe(body)
   })
 
   test('of more bytes than the blob has gives out nothing: they are lost, as they are for `size`', async () => {
-    const id = await putBlob(place, bytes)
-    await expect(place.read(id, 0, bytes.length + 1)).rejects.toThrow(BlobMissing)
-    await expect(place.read(id, bytes.length, bytes.length + 1)).rejects.toThrow(BlobMissing)
+    const id = await putBlob(blobStore, bytes)
+    await expect(blobStore.read(id, 0, bytes.length + 1)).rejects.toThrow(BlobMissing)
+    await expect(blobStore.read(id, bytes.length, bytes.length + 1)).rejects.toThrow(BlobMissing)
   })
 
   test('of one byte, the first', async () => {
-    const id = await putBlob(place, bytes)
-    expect(await collect(await place.read(id, 0, 1))).toEqual(bytes.subarray(0, 1))
+    const id = await putBlob(blobStore, bytes)
+    expect(await collect(await blobStore.read(id, 0, 1))).toEqual(bytes.subarray(0, 1))
   })
 
   test.each(['before it begins', 'after a chunk', 'while it waits'])(
@@ -271,7 +271,7 @@ describe('a download', () => {
     async (when) => {
       const id = store(large)
       if (when === 'while it waits') fail({ method: 'GET', headers: { 'Content-Length': '16000000' } })
-      const chunks = (await place.read(id, 0, 16_000_000)) as AsyncIterableIterator<Uint8Array>
+      const chunks = (await blobStore.read(id, 0, 16_000_000)) as AsyncIterableIterator<Uint8Array>
       expect(server.sockets.size).toBeGreaterThan(0)
       if (when !== 'before it begins') await chunks.next()
       if (when === 'while it waits') {
@@ -305,7 +305,7 @@ describe('a slow reader', () => {
   const readerPauseMsMax = 301
   let timers: HeldTimers
   beforeEach(async () => {
-    place = await open({ timing: { readerPauseMsMax } })
+    blobStore = await open({ timing: { readerPauseMsMax } })
     server.seen.length = 0
     timers = holdTimers(readerPauseMsMax)
   })
@@ -320,7 +320,7 @@ describe('a slow reader', () => {
 
   test('that pauses loses its connection, and gets the right bytes when it goes on', async () => {
     const id = store(large)
-    const chunks = (await place.read(id, 3, 15_999_999)) as AsyncIterableIterator<Uint8Array>
+    const chunks = (await blobStore.read(id, 3, 15_999_999)) as AsyncIterableIterator<Uint8Array>
     const got: Uint8Array[] = []
     // One part after the first pause, two after the second, and then eight.
     for (const pauses of [false, true, true, false, true]) {
@@ -342,14 +342,14 @@ describe('a slow reader', () => {
 
   test('that never begins loses its connection', async () => {
     const id = store(large)
-    const downloads = await Promise.all(Array.from({ length: 3 }, () => place.read(id, 0, large.length)))
+    const downloads = await Promise.all(Array.from({ length: 3 }, () => blobStore.read(id, 0, large.length)))
     await pause()
     for (const chunks of downloads) expect(digest(await collect(chunks))).toBe(digest(large))
   })
 
   test('that pauses at the very end gets its end', async () => {
     const id = store(large.subarray(0, 10))
-    const chunks = (await place.read(id, 0, 10)) as AsyncIterableIterator<Uint8Array>
+    const chunks = (await blobStore.read(id, 0, 10)) as AsyncIterableIterator<Uint8Array>
     expect((await chunks.next()).value).toEqual(large.subarray(0, 10))
     await pause()
     expect(await chunks.next()).toEqual({ done: true, value: undefined })
@@ -358,9 +358,9 @@ describe('a slow reader', () => {
 
   test('whose blob is gone when it goes on gets an error', async () => {
     const id = store(large)
-    const chunks = (await place.read(id, 0, large.length)) as AsyncIterableIterator<Uint8Array>
+    const chunks = (await blobStore.read(id, 0, large.length)) as AsyncIterableIterator<Uint8Array>
     await chunks.next()
-    await place.remove(id)
+    await blobStore.remove(id)
     await pause()
     expect((await errorOf(chunks.next())).cause).toBe('S3 answered GET 404 NoSuchKey')
     expect(await chunks.next()).toEqual({ done: true, value: undefined })
@@ -370,7 +370,7 @@ describe('a slow reader', () => {
 describe('an upload', () => {
   test('that is given up while it is sent ends its request', async () => {
     fail({ method: 'PUT', silent: true })
-    const writer = await place.write(newId())
+    const writer = await blobStore.write(newId())
     await writer.write(bytes)
     const finishing = errorOf(writer.finish(digest(bytes)))
     await until('the PUT has arrived', () => server.seen.length === 1)
@@ -400,7 +400,7 @@ describe('an upload', () => {
   })
 
   test('has one PUT with its length and digest, not in chunks', async () => {
-    const id = await putBlob(place, bytes)
+    const id = await putBlob(blobStore, bytes)
     const { headers, target } = server.seen[0]!
     const sent = Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))
     expect(server.seen).toHaveLength(1)
@@ -410,8 +410,8 @@ describe('an upload', () => {
   })
 
   test('after close: unavailable', async () => {
-    await place.close()
-    expect((await errorOf(putBlob(place, bytes))).code).toBe('unavailable')
+    await blobStore.close()
+    expect((await errorOf(putBlob(blobStore, bytes))).code).toBe('unavailable')
   })
 })
 
@@ -425,37 +425,37 @@ describe('the mark', () => {
   ])('%d %s is an error, never "no mark"', async (status, code) => {
     const answer = { status, code }
     fail({ method: 'GET', times: 8, answer })
-    expect((await errorOf(place.readMark())).code).toBe('unavailable')
-    expect((await errorOf(place.writeMark('mine'))).code).toBe('unavailable')
+    expect((await errorOf(blobStore.readMark())).code).toBe('unavailable')
+    expect((await errorOf(blobStore.writeMark('mine'))).code).toBe('unavailable')
     expect(server.objects.size).toBe(0)
   })
 
   test('of another process that writes between our look and our write is kept', async () => {
-    expect(await place.writeMark('theirs')).toBe('theirs')
+    expect(await blobStore.writeMark('theirs')).toBe('theirs')
     fail({ method: 'GET', answer: { status: 404, code: 'NoSuchKey' } })
-    expect(await place.writeMark('ours')).toBe('theirs')
+    expect(await blobStore.writeMark('ours')).toBe('theirs')
     expect(statuses('PUT')).toEqual([200, 412])
   })
 
   test('of ten processes at once is the same for all', async () => {
     const places = await Promise.all(Array.from({ length: 10 }, () => open()))
-    const marks = await Promise.all(places.map((place, i) => place.writeMark(`mark-${i}`)))
+    const marks = await Promise.all(places.map((blobStore, i) => blobStore.writeMark(`mark-${i}`)))
     expect(new Set(marks).size).toBe(1)
-    await Promise.all(places.map((place) => place.close()))
+    await Promise.all(places.map((blobStore) => blobStore.close()))
   })
 
   test.each(['refused', 'ignored'] as const)('is written although conditions are %s', async (conditions) => {
     await server.stop()
     server = await S3TestServer.start({ conditions })
-    place = await open()
-    expect(await place.writeMark('first')).toBe('first')
-    expect(await place.writeMark('second')).toBe('first')
+    blobStore = await open()
+    expect(await blobStore.writeMark('first')).toBe('first')
+    expect(await blobStore.writeMark('second')).toBe('first')
   })
 })
 
 test('a blob that is gone: BlobMissing names it and the place, and is not logged', async () => {
   const id = newId()
-  const error = await place.read(id, 0, 5).catch((error) => error)
+  const error = await blobStore.read(id, 0, 5).catch((error) => error)
   expect(error).toBeInstanceOf(BlobMissing)
   expect(error.message).toBe(`the bytes of blob ${id} are not in s3://${server.bucket}/pre`)
   expect(logged).toEqual([])

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { join } from 'node:path'
 import { OperatorError } from '../../src/core/operator-error.ts'
 import { readS3Settings } from '../../src/files/places/s3/settings.ts'
-import { openS3Place, type S3Options } from '../../src/files/places/s3.ts'
+import { openS3BlobStore, type S3Options } from '../../src/files/places/s3.ts'
 import { makeTempDir, removeTempDir } from '../harness.ts'
 import { newId } from './s3-blobs.ts'
 import { S3TestServer } from './s3-test-server.ts'
@@ -32,8 +32,8 @@ const refusal = async (
 ): Promise<string | undefined> => {
   const all = { ...server.env, ...env }
   try {
-    const place = await openS3Place(url, all, undefined, { spoolDirectory, timing: { pauseMs: 1 }, ...options })
-    await place.close()
+    const blobStore = await openS3BlobStore(url, all, undefined, { spoolDirectory, timing: { pauseMs: 1 }, ...options })
+    await blobStore.close()
     return undefined
   } catch (error) {
     expect(error).toBeInstanceOf(OperatorError)
@@ -87,9 +87,9 @@ describe('variables', () => {
   test('an address without TLS is logged, unless it is this machine', async () => {
     const lines: unknown[][] = []
     const open = (AWS_ENDPOINT_URL: string) =>
-      openS3Place('s3://bucket', { ...server.env, AWS_ENDPOINT_URL }, (...line) => void lines.push(line), {
+      openS3BlobStore('s3://bucket', { ...server.env, AWS_ENDPOINT_URL }, (...line) => void lines.push(line), {
         spoolDirectory,
-        timing: { attemptsMax: 1, answerMsMax: 1 },
+        timing: { attemptsMax: 1, responseMsMax: 1 },
       }).catch(() => {})
     await open(server.endpoint)
     expect(lines).toEqual([])
@@ -126,7 +126,7 @@ describe('--files', () => {
   })
 
   test('a slash at the end changes nothing', async () => {
-    const open = (url: string) => openS3Place(url, server.env, undefined, { spoolDirectory })
+    const open = (url: string) => openS3BlobStore(url, server.env, undefined, { spoolDirectory })
     const [one, other] = [await open(`s3://${server.bucket}/p`), await open(`s3://${server.bucket}/p/`)]
     expect(await one.writeMark('same')).toBe('same')
     expect([await other.readMark(), other.description]).toEqual(['same', `s3://${server.bucket}/p`])
@@ -185,15 +185,15 @@ test('a directory for temporary files that is none', async () => {
 test('a start that fails writes no line into the log', async () => {
   const lines: unknown[] = []
   server.faults = [{ method: 'GET', answer: { status: 403, code: 'AccessDenied' } }]
-  await openS3Place(`s3://${server.bucket}`, server.env, (...line) => void lines.push(line)).catch(() => {})
+  await openS3BlobStore(`s3://${server.bucket}`, server.env, (...line) => void lines.push(line)).catch(() => {})
   expect(lines).toEqual([])
 })
 
 test('an id that is not that of a blob never becomes a path', async () => {
-  const place = await openS3Place(`s3://${server.bucket}`, server.env, undefined, { spoolDirectory })
+  const blobStore = await openS3BlobStore(`s3://${server.bucket}`, server.env, undefined, { spoolDirectory })
   for (const id of ['../../cubby-mark', '', newId().toUpperCase().replace(/^\d/, 'A')]) {
-    expect(place.size(id)).rejects.toThrow('not the id of a blob')
-    expect(place.remove(id)).rejects.toThrow('not the id of a blob')
+    expect(blobStore.size(id)).rejects.toThrow('not the id of a blob')
+    expect(blobStore.remove(id)).rejects.toThrow('not the id of a blob')
   }
-  await place.close()
+  await blobStore.close()
 })

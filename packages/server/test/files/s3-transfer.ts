@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { newBlobId } from '../../src/core/files/blob-id.ts'
-import { openS3Place } from '../../src/files/places/s3.ts'
+import { openS3BlobStore } from '../../src/files/places/s3.ts'
 
 // A process that uploads and downloads one blob, and prints what it needed: s3-transfer.ts PLACE SPOOL BYTES [DOWNLOADS].
 // With DOWNLOADS so many others have begun before, and are not read.
@@ -21,9 +21,9 @@ const watch = setInterval(() => {
 }, 5)
 
 try {
-  const place = await openS3Place(url, process.env, undefined, { spoolDirectory })
+  const blobStore = await openS3BlobStore(url, process.env, undefined, { spoolDirectory })
   const id = newBlobId(Date.now())
-  const writer = await place.write(id, bytes)
+  const writer = await blobStore.write(id, bytes)
   const hash = createHash('sha256')
   const chunk = Buffer.alloc(chunkBytes)
   for (let at = 0; at < bytes; at += chunkBytes) {
@@ -34,15 +34,15 @@ try {
   const sha256 = hash.digest('hex')
   await writer.finish(sha256).finally(() => writer.abort())
 
-  const downloads = await Promise.all(Array.from({ length: Number(unread) }, () => place.read(id, 0, bytes)))
+  const downloads = await Promise.all(Array.from({ length: Number(unread) }, () => blobStore.read(id, 0, bytes)))
   // A reader that pauses keeps nothing.
   if (downloads.length > 0) await Bun.sleep(2_000)
   Bun.gc(true)
   const pausedBytes = anonymousBytes() - before
   const read = createHash('sha256')
-  for await (const part of await place.read(id, 0, bytes)) read.update(part)
+  for await (const part of await blobStore.read(id, 0, bytes)) read.update(part)
   for (const download of downloads) await (download as AsyncIterableIterator<Uint8Array>).return!()
-  await place.close()
+  await blobStore.close()
   console.log(JSON.stringify({ isSame: read.digest('hex') === sha256, gainedBytes: peak - before, pausedBytes }))
 } catch (error) {
   const { code, message, cause } = error as { code?: string; message: string; cause?: unknown }

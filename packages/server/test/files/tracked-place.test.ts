@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { CheckedPlace } from '../../src/files/places/checked-place.ts'
-import { makePlace } from '../../src/files/places/open-place.ts'
-import { countedPlace, tracked } from '../../src/process/file-place.ts'
-import type { BlobPlace, BlobWriter } from '../../src/store/blob-place.ts'
+import { CheckedBlobStore } from '../../src/files/places/checked-place.ts'
+import { makeBlobStore } from '../../src/files/places/open-place.ts'
+import { countedBlobStore, tracked } from '../../src/process/file-place.ts'
+import type { BlobStore, BlobWriter } from '../../src/store/blob-place.ts'
 
 // Without this, a sweep would remove the bytes of an upload that runs for more than a day.
 
@@ -22,7 +22,7 @@ const writer = (fails: boolean): BlobWriter => ({
   abort: async () => void events.push('abort'),
 })
 
-const place = (write: BlobPlace['write']): BlobPlace => tracked({ description: 'x', write } as BlobPlace, uploads)
+const blobStore = (write: BlobStore['write']): BlobStore => tracked({ description: 'x', write } as BlobStore, uploads)
 
 const eventsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
   events.length = 0
@@ -38,9 +38,9 @@ test('bytes may come late to S3, and to a directory only after it was closed; no
     readMark: async () => undefined,
     writeMark: async (mark: string) => mark,
   }
-  const late = async (files: string): Promise<[BlobPlace, boolean]> => {
-    const made = await makePlace(files, { env, now: Date.now })
-    const used = countedPlace(tracked(new CheckedPlace(made, stored, () => {}), uploads), {
+  const late = async (files: string): Promise<[BlobStore, boolean]> => {
+    const made = await makeBlobStore(files, { env, now: Date.now })
+    const used = countedBlobStore(tracked(new CheckedBlobStore(made, stored, () => {}), uploads), {
       written: () => {},
       read: () => {},
     })
@@ -54,7 +54,7 @@ test('bytes may come late to S3, and to a directory only after it was closed; no
 })
 
 test('an upload counts as running from before its first byte until it is durable or given up, well or not', async () => {
-  const good = place(async () => writer(false))
+  const good = blobStore(async () => writer(false))
   expect(
     await eventsOf(async () => {
       const upload = await good.write('a')
@@ -63,9 +63,9 @@ test('an upload counts as running from before its first byte until it is durable
     }),
   ).toEqual(['begin a', 'bytes', 'finish', 'end a'])
   expect(await eventsOf(async () => (await good.write('b')).abort())).toEqual(['begin b', 'abort', 'end b'])
-  const full = place(async () => writer(true))
+  const full = blobStore(async () => writer(true))
   expect(await eventsOf(async () => (await full.write('c')).finish(''))).toEqual(['begin c', 'finish', 'end c'])
-  const away = place(async () => {
+  const away = blobStore(async () => {
     throw new Error('not mounted')
   })
   expect(await eventsOf(() => away.write('d'))).toEqual(['begin d', 'end d'])

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { answersUnsentBytesMax } from '../../src/core/limits.ts'
+import { responsesUnsentBytesMax } from '../../src/core/limits.ts'
 import { eventually } from '../harness.ts'
 import { makeBucket, type TestBucket } from '../http/bucket.ts'
 import { freshName, inParallel, makeTable, type TestTable } from '../http/service.ts'
@@ -75,7 +75,7 @@ test.skipIf(!canRefuseToRead())('while the answers to a key are unread, only its
   early.send(call.subarray(0, -1))
   // The answer to a put has its record, which is more than the system's buffers hold. Twice as many as fill the room of a key.
   const body = JSON.stringify({ hashKey: 'large', data: { text: 'x'.repeat(400_000) } })
-  const connections = Math.ceil(answersUnsentBytesMax / 2 / body.length)
+  const connections = Math.ceil(responsesUnsentBytesMax / 2 / body.length)
   const attack: UnreadAttack = { kind: 'unread', connections, head: { method: 'PUT', path: table.path, key }, body }
   const attackers = await startAttack(stage.server, attack)
   try {

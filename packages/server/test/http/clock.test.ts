@@ -91,10 +91,10 @@ describe('the instant at which the 7 days end', () => {
     const { recoverableUntil } = ok(await service.api.delete(table.path))
     setNow(service.server, recoverableUntil - 150)
     for (let found = true; found; ) {
-      const look = await between(clock, () => listsDeleted(table))
-      found = look.found
-      if (found) expect(look.before).toBeLessThan(recoverableUntil)
-      else expect(look.after).toBeGreaterThanOrEqual(recoverableUntil)
+      const poll = await between(clock, () => listsDeleted(table))
+      found = poll.found
+      if (found) expect(poll.before).toBeLessThan(recoverableUntil)
+      else expect(poll.after).toBeGreaterThanOrEqual(recoverableUntil)
     }
   })
 
@@ -261,10 +261,10 @@ describe('a clock that steps back and forth', () => {
     const { key, expiresAt } = await createKey(service.api, { kind: 'public', expiresAt: Date.now() + dayMs })
     setNow(service.server, expiresAt - 150)
     for (let valid = true; valid; ) {
-      const look = await between(clock, () => service.server.as(key).get('/v1'))
-      valid = look.found.status === 200
-      if (valid) expect(look.before).toBeLessThan(expiresAt)
-      else expect(look.after).toBeGreaterThanOrEqual(expiresAt)
+      const poll = await between(clock, () => service.server.as(key).get('/v1'))
+      valid = poll.found.status === 200
+      if (valid) expect(poll.before).toBeLessThan(expiresAt)
+      else expect(poll.after).toBeGreaterThanOrEqual(expiresAt)
     }
   })
 })

@@ -21,9 +21,9 @@ export const readClock = async (table: TestTable): Promise<number> =>
 /** What `look` found, and the server's clock before and after it. */
 export const between = async <T>(
   clock: TestTable,
-  look: () => Promise<T>,
+  poll: () => Promise<T>,
 ): Promise<{ before: number; found: T; after: number }> => {
   const before = await readClock(clock)
-  const found = await look()
+  const found = await poll()
   return { before, found, after: await readClock(clock) }
 }

@@ -1,16 +1,16 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import {
-  answersUnsentBytesMax,
   connectionIdleSecondsMax,
   fileIdleMsMax,
   readerBytesPerSecondMin,
-  readerJudgedAfterMs,
+  readerCheckedAfterMs,
+  responsesUnsentBytesMax,
 } from '../../src/core/limits.ts'
-import { AnswerEnds } from '../../src/http/answer-ends.ts'
-import { Answers } from '../../src/http/answers.ts'
+import { ResponseEnds } from '../../src/http/answer-ends.ts'
+import { ResponseBodies } from '../../src/http/answers.ts'
 import { type DownloadRefusal, Downloads } from '../../src/http/downloads.ts'
 import { fileBody, type StoredBytes, wholeFileBytesMax } from '../../src/http/file-body.ts'
-import type { BlobPlace } from '../../src/store/blob-place.ts'
+import type { BlobStore } from '../../src/store/blob-place.ts'
 import { eventually } from '../harness.ts'
 import { holdClock } from '../held-timers.ts'
 import { sha256 } from './bucket.ts'
@@ -27,8 +27,8 @@ const roomBytes = 256 * 1024
 const stage = (chunksOf?: () => AsyncGenerator<Uint8Array, void>) => {
   const idle: number[] = []
   const open = new Set<Request>()
-  const answerEnds = new AnswerEnds()
-  answerEnds.isOpen = (request) => open.has(request)
+  const responseEnds = new ResponseEnds()
+  responseEnds.isOpen = (request) => open.has(request)
   let sources = 0
   const refusals: DownloadRefusal[] = []
   const logged: string[] = []
@@ -53,8 +53,8 @@ const stage = (chunksOf?: () => AsyncGenerator<Uint8Array, void>) => {
     read: async (_: string, start: number, end: number) => chunksOf?.() ?? bytes(end - start),
   }
   const sending = {
-    answers: new Answers(),
-    answerEnds,
+    responseBodies: new ResponseBodies(),
+    responseEnds,
     downloads,
     log: (_: string, message: string) => void logged.push(message),
     setIdleTimeout: (_: Request, seconds: number) => void idle.push(seconds),
@@ -64,20 +64,20 @@ const stage = (chunksOf?: () => AsyncGenerator<Uint8Array, void>) => {
     open.add(request)
     const port = ports.push(request) - 1
     const reader = { request, requestId: 'r', orgId, keySeq: 1, turn: async () => {} }
-    const source = place as unknown as BlobPlace
+    const source = place as unknown as BlobStore
     const body = fileBody(sending, reader, { source, blob: 'b', start: 0, end: length, digests })
     return { request, body, port }
   }
-  return { idle, open, answerEnds, ask, sources: () => sources, refusals, queues, logged }
+  return { idle, open, responseEnds, ask, sources: () => sources, refusals, queues, logged }
 }
 
-let ends: AnswerEnds | undefined
+let ends: ResponseEnds | undefined
 afterEach(() => ends?.stop())
 
 test('a reader may take nothing for 30 s, whether the bytes are sent at once or as a stream', async () => {
   expect(idleSeconds).toBe(30)
-  const { idle, ask, answerEnds } = stage()
-  ends = answerEnds
+  const { idle, ask, responseEnds } = stage()
+  ends = responseEnds
   expect(await ask(wholeFileBytesMax).body).toBeInstanceOf(Uint8Array)
   expect(idle).toEqual([idleSeconds])
   const stream = (await ask(wholeFileBytesMax + 1).body) as ReadableStream<Uint8Array>
@@ -102,7 +102,7 @@ describe('a stream whose source', () => {
         source.isOver = true
       }
     })
-    ends = staged.answerEnds
+    ends = staged.responseEnds
     return { ...staged, source, body: staged.ask(bytes).body as Promise<ReadableStream<Uint8Array>> }
   }
 
@@ -135,11 +135,11 @@ describe('a stream whose source', () => {
   })
 
   test('makes its reader wait holds nothing any more when the reader has gone away', async () => {
-    const { ask, answerEnds, refusals } = stage(async function* () {
+    const { ask, responseEnds, refusals } = stage(async function* () {
       await new Promise(() => {})
     })
-    ends = answerEnds
-    const count = answersUnsentBytesMax / 4 / roomBytes
+    ends = responseEnds
+    const count = responsesUnsentBytesMax / 4 / roomBytes
     const askMany = () => Promise.all(Array.from({ length: count }, () => ask(2 * mib).body))
     for (let n = 0; n < 2; n++) {
       const readers = ((await askMany()) as ReadableStream<Uint8Array>[]).map((stream) => stream.getReader())
@@ -152,9 +152,9 @@ describe('a stream whose source', () => {
 })
 
 test('unread bytes are bounded: whole answers first, then streams, then none; the room comes back', async () => {
-  const { open, ask, answerEnds, sources, refusals } = stage()
-  ends = answerEnds
-  const quarter = answersUnsentBytesMax / 4
+  const { open, ask, responseEnds, sources, refusals } = stage()
+  ends = responseEnds
+  const quarter = responsesUnsentBytesMax / 4
   // A quarter of a key's room is left for streams.
   const whole = Array.from({ length: (quarter * 0.75) / mib }, () => ask(mib))
   for (const { body } of whole) expect(await body).toBeInstanceOf(Uint8Array)
@@ -175,8 +175,8 @@ test('unread bytes are bounded: whole answers first, then streams, then none; th
 })
 
 test('changed bytes of a file up to 1 MiB are an error also if it must be a stream; a longer one breaks off before its last chunk', async () => {
-  const { ask, answerEnds, refusals, sources } = stage()
-  ends = answerEnds
+  const { ask, responseEnds, refusals, sources } = stage()
+  ends = responseEnds
   const right = (bytes: number) => ({
     sha256: sha256(new Uint8Array(bytes)),
     crc32: Bun.hash.crc32(new Uint8Array(bytes)),
@@ -246,7 +246,7 @@ describe('when the room is used up', () => {
     const made = stage()
     const opened = await fill(made)
     // All have taken their piece, but for what the system holds: these three have taken less, the second the least.
-    clock.move(2 * readerJudgedAfterMs)
+    clock.move(2 * readerCheckedAfterMs)
     for (const [n, bytes] of [10_000, 40_000, 20_000].entries()) made.queues.set(opened[n]!.port, bytes)
     expect(await tryAsk(made)).toBeInstanceOf(ReadableStream)
     expect(await cutAmong(opened)).toEqual([opened[1]!.port])
@@ -257,20 +257,20 @@ describe('when the room is used up', () => {
     await eventually('the sources of those are closed', () => made.sources() >= opened.length - 3 || undefined)
   })
 
-  test(`nobody is cut in the first ${readerJudgedAfterMs / 1_000} s, nor who has taken ${readerBytesPerSecondMin} bytes a second`, async () => {
+  test(`nobody is cut in the first ${readerCheckedAfterMs / 1_000} s, nor who has taken ${readerBytesPerSecondMin} bytes a second`, async () => {
     const made = stage()
     const opened = await fill(made)
     const { port } = opened[0]!
     made.queues.set(port, pieceBytes)
-    clock.move(readerJudgedAfterMs - 1)
+    clock.move(readerCheckedAfterMs - 1)
     expect(await tryAsk(made)).toBe('unavailable')
     clock.move(1)
     // Of the others the first piece alone is more than enough until now; it has taken just enough itself.
-    made.queues.set(port, pieceBytes - (readerJudgedAfterMs / 1_000) * readerBytesPerSecondMin)
+    made.queues.set(port, pieceBytes - (readerCheckedAfterMs / 1_000) * readerBytesPerSecondMin)
     expect(await tryAsk(made)).toBe('unavailable')
     expect(await cutAmong(opened)).toEqual([])
     // Who has taken more since does not lose its place, others do.
-    clock.move(2 * readerJudgedAfterMs)
+    clock.move(2 * readerCheckedAfterMs)
     await opened[0]!.reader.read()
     await opened[0]!.reader.read()
     // What it has taken since is room already; the others must be cut for more.
@@ -284,7 +284,7 @@ describe('when the room is used up', () => {
     const made = stage()
     const other = await made.ask(10 * mib, 2).body
     const opened = await fill(made)
-    clock.move(100 * readerJudgedAfterMs)
+    clock.move(100 * readerCheckedAfterMs)
     expect(await tryAsk(made)).toBeInstanceOf(ReadableStream)
     expect((await cutAmong(opened)).length).toBe(1)
     expect(await isCut({ reader: (other as ReadableStream<Uint8Array>).getReader() })).toBe(false)

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { closeSync, existsSync, openSync, readdirSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { answersUnsentBytesMax } from '../../src/core/limits.ts'
+import { responsesUnsentBytesMax } from '../../src/core/limits.ts'
 import { checkAnswer, eventually, type Json, runCubby, startServer } from '../harness.ts'
 import { sumOf } from '../metrics/exposition-rules.ts'
 import { metricsOn, scrape } from '../metrics/scraping.ts'
@@ -226,7 +226,7 @@ test('readers that do not read hold a bounded part of the server, by organizatio
     socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`)
     return socket
   }
-  const most = answersUnsentBytesMax / 4 / (256 * 1024)
+  const most = responsesUnsentBytesMax / 4 / (256 * 1024)
   for (let i = 0; i < most; i++) sockets.push(ask())
   await eventually('the key has no room', async () => {
     if ((await request(target)).status === 503) return true

@@ -10,7 +10,7 @@ import {
   startServer,
   storeIsEmbedded,
 } from '../harness.ts'
-import { legacyRequest, newest, type PostOptions, post, type RpcAnswer, request, requestMeta } from '../mcp/rpc.ts'
+import { legacyRequest, newest, type PostOptions, post, type RpcResponse, request, requestMeta } from '../mcp/rpc.ts'
 import {
   createExpiredKey,
   createKey,
@@ -30,7 +30,7 @@ const service = useService()
 const secret = (): { key: string } => ({ key: service.org.secretKey })
 
 /** Fails unless the answer is this error of the protocol; gives the error. */
-const rpcRefused = (answer: RpcAnswer, status: number, code: number, id: Json = 1): Json => {
+const rpcRefused = (answer: RpcResponse, status: number, code: number, id: Json = 1): Json => {
   const { error, id: named } = answer.body
   expect({
     status: answer.status,
@@ -53,7 +53,7 @@ const noId = null
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
 /** A message of the older revisions, as text. */
-const send = (body: Json, options: PostOptions = {}): Promise<RpcAnswer> =>
+const send = (body: Json, options: PostOptions = {}): Promise<RpcResponse> =>
   post(service.server, body, { ...secret(), ...options })
 
 describe('methods and CORS', () => {

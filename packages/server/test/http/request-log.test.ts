@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { Answered } from '../../src/http/observe.ts'
-import { logAnswered, traceIdOf } from '../../src/http/request-log.ts'
+import { ObservedResponse } from '../../src/http/observe.ts'
+import { logResponses, traceIdOf } from '../../src/http/request-log.ts'
 import { eventually, type Json, type Server } from '../harness.ts'
 import { makeBucket } from './bucket.ts'
 import { ok, useService } from './service.ts'
@@ -106,13 +106,13 @@ test('--log-slow alone: only requests that took so long have a line; a wait that
   }
   const log = (level: string, message: string, { requestId, organization, ms }: Json = {}) =>
     void lines.push([level, message, requestId, organization, ms])
-  const observe = logAnswered({ log, organizations, logRequests: false, logSlowMs: 700 })!
+  const observe = logResponses({ log, organizations, logRequests: false, logSlowMs: 700 })!
   for (const [requestId, ms, waitedMs] of [
     ['fast', 699.9, 0],
     ['slow', 700, 0],
     ['waited', 5_000, 4_900],
   ] as const) {
-    const answered = new Answered()
+    const answered = new ObservedResponse()
     answered.matched = { path: undefined, operationOf: () => 'getRecord' }
     answered.request = new Request('http://x/p')
     answered.exchange = { identity: { orgId: 7, keyId: 'key_a' }, receivedBytes: 0, waitedMs }
@@ -122,7 +122,7 @@ test('--log-slow alone: only requests that took so long have a line; a wait that
   }
   await eventually('the line', () => lines.length > 0 || undefined)
   expect(lines).toEqual([['warn', 'slow request', 'slow', 'org-7', 700]])
-  expect(logAnswered({ log, organizations, logRequests: false, logSlowMs: undefined })).toBeUndefined()
+  expect(logResponses({ log, organizations, logRequests: false, logSlowMs: undefined })).toBeUndefined()
 })
 
 test('the trace id of a traceparent, by W3C Trace Context', () => {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { Shares } from '../../src/core/shares.ts'
-import type { BuiltAnswer } from '../../src/core/steps.ts'
+import type { BuiltResponse } from '../../src/core/steps.ts'
 import { type Room, Rooms } from '../../src/http/rooms.ts'
 
 // An answer that is built in several turns takes memory between them. Its room is taken before anything is read.
@@ -26,7 +26,7 @@ const iterations = async (count = 3): Promise<void> => {
 /** Those who began, in order, with what they hold. */
 const begun = new Map<string, Room>()
 afterEach(() => begun.clear())
-const ask = (name: string, holder: typeof ada, built: BuiltAnswer = 'listing', listingsMax = 1): Promise<void> => {
+const ask = (name: string, holder: typeof ada, built: BuiltResponse = 'listing', listingsMax = 1): Promise<void> => {
   const room = rooms.tryEnter(holder, built, listingsMax)
   if (room !== undefined) begun.set(name, room)
   return room === undefined

@@ -71,7 +71,7 @@ test('requests with forged keys take turns with others, as one caller', async ()
 
 test('so do requests to URLs of files that do not exist', async () => {
   const { pipeline, served, others, options } = makePipeline()
-  const byUrl = pipeline.door('/files/:bucketId/:name', { ...options, tasks: nothing })
+  const byUrl = pipeline.fileUrls('/files/:bucketId/:name', { ...options, tasks: nothing })
   const answers = Array.from({ length: count }, () => {
     const bucketId = newBucketId()
     return byUrl(request(`/files/${bucketId}/a`, { bucketId, name: 'a' }), nothing)

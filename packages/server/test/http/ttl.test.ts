@@ -42,10 +42,10 @@ describe('gone for every read and condition from the instant now >= ttl', () => 
       expect(await isThere(table)).toBe(true)
       setNow(service.server, ttl * 1000 - 150)
       for (let there = true; there; ) {
-        const look = await between(clock, () => isThere(table))
-        there = look.found
-        if (there) expect(look.before).toBeLessThan(ttl * 1000)
-        else expect(look.after).toBeGreaterThanOrEqual(ttl * 1000)
+        const poll = await between(clock, () => isThere(table))
+        there = poll.found
+        if (there) expect(poll.before).toBeLessThan(ttl * 1000)
+        else expect(poll.after).toBeGreaterThanOrEqual(ttl * 1000)
       }
       expect(await isThere(table)).toBe(false)
     })

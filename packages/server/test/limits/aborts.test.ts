@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { answersUnsentBytesMax, bodiesInFlightBytesMax } from '../../src/core/limits.ts'
+import { bodiesInFlightBytesMax, responsesUnsentBytesMax } from '../../src/core/limits.ts'
 import { eventually, type Server, startServer } from '../harness.ts'
 import { makeTable, ok, type TestTable } from '../http/service.ts'
 import { Random } from '../model/random.ts'
@@ -66,7 +66,7 @@ test(`clients disconnect at any point: all room is free again afterwards (seed $
 
   // As much as one API key may have of each, all at once.
   const batches = Math.floor(bodiesInFlightBytesMax / 4 / largeBody.length) - 1
-  const pages = Math.floor(answersUnsentBytesMax / 4 / (1.1 * mib)) - 1
+  const pages = Math.floor(responsesUnsentBytesMax / 4 / (1.1 * mib)) - 1
   await eventually('all of the room of bodies', async () => {
     const answers = await Promise.all(
       Array.from({ length: batches }, () => table.api.post(`${table.path}/batch`, String(largeBody))),

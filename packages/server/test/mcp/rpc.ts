@@ -10,7 +10,7 @@ export const requestMeta = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 
-export interface RpcAnswer {
+export interface RpcResponse {
   status: number
   headers: Headers
   text: string
@@ -29,7 +29,7 @@ export const post = async (
   server: Pick<Server, 'url'>,
   body: Json,
   { key, headers = {}, query = '' }: PostOptions,
-): Promise<RpcAnswer> => {
+): Promise<RpcResponse> => {
   const response = await fetch(`${server.url}/mcp${query}`, {
     method: 'POST',
     headers: {
@@ -54,7 +54,7 @@ export const request = (
   method: string,
   params: Json = {},
   { headers = {}, ...options }: Omit<PostOptions, 'headers'> & { headers?: Record<string, string | null> } = {},
-): Promise<RpcAnswer> => {
+): Promise<RpcResponse> => {
   const name = nameOf(params)
   const sent = {
     'mcp-protocol-version': newest,
@@ -73,4 +73,4 @@ export const legacyRequest = (
   method: string,
   params: Json | undefined,
   options: PostOptions,
-): Promise<RpcAnswer> => post(server, { jsonrpc: '2.0', id: 1, method, params }, options)
+): Promise<RpcResponse> => post(server, { jsonrpc: '2.0', id: 1, method, params }, options)

@@ -405,13 +405,13 @@ describe('a head that is too large', () => {
 test('responses too: pages and listings match their schema', async () => {
   const table = await service.table({ i1: { hashField: 'a' } })
   await table.fill(many(30, (i) => ({ hashKey: `k${i}`, rangeKey: `r${i}`, data: { a: i }, ttl: 4102444800 })))
-  const answers: [string, Json][] = [
+  const responses: [string, Json][] = [
     ['QueryResponse', ok(await table.tryQuery({ index: 't', limit: 10 }))],
     ['TableList', ok(await service.api.get('/v1/app?limit=2'))],
     ['KeyList', ok(await service.api.get('/api/keys'))],
     ['DatabaseList', ok(await service.api.get('/v1'))],
   ]
-  for (const [schema, body] of answers) {
+  for (const [schema, body] of responses) {
     expect([schema, ...check.faults({ $ref: `#/components/schemas/${schema}` }, body)]).toEqual([schema])
   }
 })

@@ -47,8 +47,8 @@ for (const path of ['/docs', '/openapi.json']) {
     })
 
     test('every reader gets the same bytes', async () => {
-      const answers = await Promise.all(Array.from({ length: 20 }, () => get(path, gzip)))
-      for (const { body } of answers) expect(body.equals(answers[0]!.body)).toBe(true)
+      const responses = await Promise.all(Array.from({ length: 20 }, () => get(path, gzip)))
+      for (const { body } of responses) expect(body.equals(responses[0]!.body)).toBe(true)
     })
 
     test('HEAD has the headers of GET and no body, compressed or not', async () => {

@@ -95,16 +95,16 @@ describe('a generated client compiles in strict mode and makes its calls', () =>
     const project = await makeProject('openapi-typescript')
     const target = join(project, 'generated/openapi-typescript.ts')
     await succeed(dir, tool('openapi-typescript/bin/cli.js'), 'openapi.json', '-o', target)
-    const answers = await compileAndRun(project)
-    expect(answers).toEqual(expectedAnswers)
+    const responses = await compileAndRun(project)
+    expect(responses).toEqual(expectedAnswers)
   })
 
   test('@hey-api/openapi-ts', async () => {
     const project = await makeProject('hey-api')
     const target = join(project, 'generated/hey-api')
     await succeed(dir, tool('@hey-api/openapi-ts/bin/run.js'), '-i', 'openapi.json', '-o', target, '--no-log-file')
-    const answers = await compileAndRun(project)
-    expect(answers).toEqual(expectedAnswers)
+    const responses = await compileAndRun(project)
+    expect(responses).toEqual(expectedAnswers)
   })
 })
 

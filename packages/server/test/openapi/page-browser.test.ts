@@ -528,9 +528,9 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
 
   test('an answer that comes late does not appear in the form of another operation, and a second click sends nothing', async () => {
     const page = await open()
-    let answer = () => {}
+    let response = () => {}
     const held = new Promise<void>((resolve) => {
-      answer = resolve
+      response = resolve
     })
     await page.route('**/healthz', async (route) => {
       await held
@@ -545,7 +545,7 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
     await page.keyboard.press('Escape')
     await openTryIt(page, 'checkReadiness')
     expect(await page.locator('dialog.try .primary').textContent()).toBe('Send')
-    answer()
+    response()
     await page.waitForTimeout(200)
     expect(await page.locator('.received').textContent()).toBe('')
     await pressSend(page)

@@ -14,9 +14,9 @@ let headers: Headers
 let document: Json
 beforeAll(async () => {
   server = await startServer({ shared: true })
-  const answer = await fetch(`${server.url}/docs`, { headers: { 'x-request-id': 'mine' } })
-  headers = answer.headers
-  page = await answer.text()
+  const response = await fetch(`${server.url}/docs`, { headers: { 'x-request-id': 'mine' } })
+  headers = response.headers
+  page = await response.text()
   document = (await server.request('GET', '/openapi.json')).body
 })
 afterAll(async () => {

@@ -56,7 +56,7 @@ const run = async (sample: Sample, once: () => Promise<Said>): Promise<Said> => 
 }
 
 /** Each sample starts with an organization in the state of the document: `x-given`, then the example's own steps. */
-const prepare = async (sample: Sample): Promise<{ stage: Stage; key: string; answer: Json }> => {
+const prepare = async (sample: Sample): Promise<{ stage: Stage; key: string; response: Json }> => {
   const { entry, example } = sample
   const { operation } = entry
   // What is listed must not have what an earlier sample left. A new organization takes time, so not for every sample.
@@ -69,45 +69,45 @@ const prepare = async (sample: Sample): Promise<{ stage: Stage; key: string; ans
   await server.as(key).delete('/v1/app/_buckets/avatars')
   await server.as(key).delete('/v1/app/_tasks/mail')
   const stage = new Stage()
-  const answer = { status: example.status, value: example.answer }
+  const response = { status: example.status, value: example.response }
   for (const step of [...document['x-given'], ...(example.given ?? [])]) {
-    const { method, path, answer: shown } = step
+    const { method, path, response: shown } = step
     if (isRepetition(sample) && path.endsWith('/run')) continue
     const came = await server.raw(method, stage.translate(path), { key, ...stage.sent(step) })
     if (came.status >= 400) throw new Error(`${method} ${path} answered ${came.text}`)
     if (shown !== undefined) stage.expectSame(shown, came.body, `${method} ${path}`)
   }
-  return { stage, key, answer }
+  return { stage, key, response }
 }
 
 /** The document and the pages are shown cut short. */
 const isCutShort = ({ entry }: Sample): boolean =>
   ['/openapi.json', '/docs', '/docs.md', '/SKILL.md', '/llms.txt'].includes(entry.path)
 
-const expectAnswer = (sample: Sample, stage: Stage, answer: Json, said: Said, at: string) => {
+const expectAnswer = (sample: Sample, stage: Stage, response: Json, said: Said, at: string) => {
   if (said.error !== undefined) throw new Error(`${at} failed: ${said.error}`)
   // Our client says by a code, or by undefined, what is a status over HTTP.
-  const { code } = answer.value?.error ?? {}
+  const { code } = response.value?.error ?? {}
   if (said.code !== undefined) expect(`${at} ${said.code}`).toBe(`${at} ${code}`)
   else if (said.printed === 'undefined') expect(['record_not_found', 'file_not_found', 'run_not_found']).toContain(code)
   else {
-    if (said.status !== undefined) expect(`${at} ${said.status}`).toBe(`${at} ${answer.status}`)
-    if (typeof answer.value === 'string') expect(said.value as string).toStartWith(answer.value)
-    else if (answer.value === undefined) expect(said.value).toBeObject()
-    else if (isCutShort(sample)) expect(said.value).toMatchObject(answer.value)
-    else stage.expectSame(answer.value, said.value, at)
+    if (said.status !== undefined) expect(`${at} ${said.status}`).toBe(`${at} ${response.status}`)
+    if (typeof response.value === 'string') expect(said.value as string).toStartWith(response.value)
+    else if (response.value === undefined) expect(said.value).toBeObject()
+    else if (isCutShort(sample)) expect(said.value).toMatchObject(response.value)
+    else stage.expectSame(response.value, said.value, at)
   }
 }
 
 /** Our client returns a count as a number, claimed runs as a list, and the records of `find` in the order of their keys. */
-const answerOfClient = (source: string, answer: Json): Json => {
-  if (source.includes('.count(')) return { ...answer, value: answer.value.count }
-  if (source.includes('.claim(')) return { ...answer, value: answer.value.runs }
-  if (!source.includes('.find(')) return answer
-  const { items, missing } = answer.value as { items: Json[]; missing: Json[] }
+const answerOfClient = (source: string, response: Json): Json => {
+  if (source.includes('.count(')) return { ...response, value: response.value.count }
+  if (source.includes('.claim(')) return { ...response, value: response.value.runs }
+  if (!source.includes('.find(')) return response
+  const { items, missing } = response.value as { items: Json[]; missing: Json[] }
   expect([items.length, missing.length]).toEqual([2, 1])
   // The second of the three keys names no record.
-  return { ...answer, value: [items[0], undefined, items[1]] }
+  return { ...response, value: [items[0], undefined, items[1]] }
 }
 
 describe('TypeScript', () => {
@@ -138,8 +138,8 @@ describe('TypeScript', () => {
 
   test('samples use our client where it has a method, and fetch elsewhere', () => {
     const withFetch = samples.filter(({ sources }) => sources.typescript.includes('await fetch('))
-    const succeeding = withFetch.filter(({ entry, example: { status, answer } }) => {
-      return status < 300 && answer !== undefined && entry.operation.security.length > 0
+    const succeeding = withFetch.filter(({ entry, example: { status, response } }) => {
+      return status < 300 && response !== undefined && entry.operation.security.length > 0
     })
     const ids = new Set(succeeding.map(({ entry }) => entry.operation.operationId))
     // The client has records, which are more than items, and the bytes of a file are not what it prints.
@@ -149,11 +149,11 @@ describe('TypeScript', () => {
 
   for (const sample of samples) {
     test(`${nameOf(sample)} prints what is shown`, async () => {
-      const { stage, key, answer } = await prepare(sample)
+      const { stage, key, response } = await prepare(sample)
       const source = stage.translate(sample.sources.typescript)
       const environment = { CUBBY_URL: server.url, CUBBY_KEY: key }
       const said = await run(sample, () => runTypeScript(source, folder, environment))
-      expectAnswer(sample, stage, answerOfClient(source, answer), said, nameOf(sample))
+      expectAnswer(sample, stage, answerOfClient(source, response), said, nameOf(sample))
     })
   }
 })
@@ -169,10 +169,10 @@ describe.skipIf(python === undefined)('Python', () => {
 
   for (const sample of samples) {
     test(`${nameOf(sample)} prints what is shown`, async () => {
-      const { stage, key, answer } = await prepare(sample)
+      const { stage, key, response } = await prepare(sample)
       const source = stage.translate(sample.sources.python)
       const said = await run(sample, () => runner.run(source, { CUBBY_URL: server.url, CUBBY_KEY: key }))
-      expectAnswer(sample, stage, answer, said, nameOf(sample))
+      expectAnswer(sample, stage, response, said, nameOf(sample))
     })
   }
 })
@@ -183,10 +183,10 @@ if (curl === null) console.warn('SKIPPED: samples in curl. No curl was found.')
 describe.skipIf(curl === null)('curl', () => {
   for (const sample of samples) {
     test(`${nameOf(sample)} prints what is shown`, async () => {
-      const { stage, key, answer } = await prepare(sample)
+      const { stage, key, response } = await prepare(sample)
       const source = stage.translate(sample.sources.curl)
       const said = await run(sample, () => runCurl(source, { CUBBY_URL: server.url, CUBBY_KEY: key }))
-      expectAnswer(sample, stage, answer, said, nameOf(sample))
+      expectAnswer(sample, stage, response, said, nameOf(sample))
     })
   }
 })

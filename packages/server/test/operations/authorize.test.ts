@@ -19,7 +19,7 @@ const keyOf = (kind: ApiKey['kind'], databases: string[] | null): ApiKey => ({
   expiresAtMs: null,
   revokedAtMs: null,
   link: null,
-  stamp: 0,
+  epoch: 0,
 })
 
 const outcome = (apiKey: ApiKey, { keyNeeded }: CatalogueEntry, db: unknown): string => {

@@ -4,7 +4,7 @@ import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import { CubbyError } from '../../src/core/errors.ts'
 import { type Hint, type HintLanguage, hintText } from '../../src/core/hint.ts'
 import { openEngine } from '../../src/engines/open-engine.ts'
-import { DirectoryPlace } from '../../src/files/places/directory.ts'
+import { DirectoryBlobStore } from '../../src/files/places/directory.ts'
 import type { Access } from '../../src/operations/access.ts'
 import { type CatalogueEntry, catalogue, codesOf, inputMembers } from '../../src/operations/catalogue.ts'
 import { type Example, type ExampleCall, exampleStore } from '../../src/operations/example.ts'
@@ -61,7 +61,12 @@ const makeAccess = async (store: Engine, name = `org-${++organizations}`): Promi
   const { kept, text } = makeApiKey({ kind: 'secret' })
   await store.organizations.create(name, [kept], nowMs)
   const apiKey = (await store.apiKeys.find(text))!
-  return { engine: store, apiKey, place: new DirectoryPlace(join(dir, 'files', name)), tasks: taskServices(store) }
+  return {
+    engine: store,
+    apiKey,
+    blobStore: new DirectoryBlobStore(join(dir, 'files', name)),
+    tasks: taskServices(store),
+  }
 }
 
 const replay = async (

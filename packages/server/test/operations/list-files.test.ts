@@ -28,7 +28,7 @@ const list = async (files: number, metadataBytes: number, limit: number, hasRoom
   const call: ListingCall = {
     access: { engine, apiKey: { kind: 'secret', orgId: 1, seq: 1 } } as unknown as Access,
     nowMs: 0,
-    runSteps: runThrough,
+    runSlices: runThrough,
     tryTakeRoom: () => hasRoom,
     async takeRoom() {
       seen.push('waits')

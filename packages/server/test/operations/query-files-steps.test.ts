@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { parseFileQuery } from '../../src/core/files/file-query.ts'
 import { fileKey } from '../../src/core/files/file-record.ts'
 import type { ByteScan } from '../../src/core/records/scan.ts'
-import type { RunSteps } from '../../src/core/steps.ts'
+import type { RunSlices } from '../../src/core/steps.ts'
 import type { Access } from '../../src/operations/access.ts'
 import { queryFiles } from '../../src/operations/files/query-files.ts'
 import type { Table } from '../../src/store/tables.ts'
@@ -31,15 +31,15 @@ const query = async (textBytes: number) => {
     seen.presented++
     return 'x'.repeat(textBytes)
   }
-  const runSteps: RunSteps = (steps) => {
+  const runSlices: RunSlices = (slices) => {
     for (;;) {
-      const step = steps.next()
-      if (step.done === true) return step.value
+      const slice = slices.next()
+      if (slice.done === true) return slice.value
       seen.steps++
     }
   }
   const input = { db: 'app', bucket: 'b', query: { select: 'data', limit: count } } as Parameters<typeof queryFiles>[1]
-  const { items } = await queryFiles(access, input, 0, present, runSteps)
+  const { items } = await queryFiles(access, input, 0, present, runSlices)
   return { items: items.length, ...seen }
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import type { KeyKind } from '../../src/core/api-keys/api-key.ts'
-import { taskLookEveryMs, waitsMax } from '../../src/core/limits.ts'
+import { taskPollEveryMs, waitsMax } from '../../src/core/limits.ts'
 import { RunSignals } from '../../src/core/tasks/run-signals.ts'
 import { RunWaits } from '../../src/operations/runs/run-waits.ts'
 import type { RunReference } from '../../src/store/runs.ts'
@@ -51,11 +51,11 @@ afterEach(() => {
   all = []
 })
 
-const make = (lookEveryMs?: number) => {
+const make = (pollEveryMs?: number) => {
   const looks = new Looks()
   const signals = new RunSignals()
   const counts = { refused: 0 }
-  const waits = new RunWaits(looks, signals, Date.now, { lookEveryMs, onRefused: () => void counts.refused++ })
+  const waits = new RunWaits(looks, signals, Date.now, { pollEveryMs, onRefused: () => void counts.refused++ })
   all.push(waits)
   return { looks, signals, waits, counts }
 }
@@ -96,7 +96,7 @@ describe('a wait ends', () => {
       expect(clock.now() - changedMs).toBe(250)
       await clock.until('both have ended', () => waits.size === 0)
       expect(await due).toBe('maybe')
-      expect(clock.now() - changedMs).toBeLessThanOrEqual(taskLookEveryMs)
+      expect(clock.now() - changedMs).toBeLessThanOrEqual(taskPollEveryMs)
     }),
   )
 
@@ -170,7 +170,7 @@ describe('looks', () => {
       const ends = Array.from({ length: 50 }, (_, i) => waits.untilDue(ada, i % 5, 700, undefined))
       await clock.until('all have ended', () => waits.size === 0)
       await Promise.all(ends)
-      // One soon after they came, and one after `taskLookEveryMs`.
+      // One soon after they came, and one after `taskPollEveryMs`.
       expect(looks.dueLooks.length).toBeLessThanOrEqual(4)
       expect(looks.dueLooks[0]!.toSorted()).toEqual([0, 1, 2, 3, 4])
     }),
@@ -187,7 +187,7 @@ describe('looks', () => {
       for (let i = 0; i < 100; i++) signals.changed(6)
       await clock.pass(70)
       expect(await wait).toBe('over')
-      await clock.pass(10 * taskLookEveryMs)
+      await clock.pass(10 * taskPollEveryMs)
       expect([before, looks.dueLooks.length]).toEqual([1, 1])
     }),
   )
@@ -244,7 +244,7 @@ describe('a due run', () => {
           claims++
       }
       const polls = Array.from({ length: 5 }, poll)
-      await clock.pass(taskLookEveryMs * 2 + 200)
+      await clock.pass(taskPollEveryMs * 2 + 200)
       closed.abort()
       await Promise.all(polls)
       expect(claims).toBeGreaterThan(0)

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { AnswerReader } from '../../src/push/answer-reader.ts'
+import { ResponseReader } from '../../src/push/answer-reader.ts'
 
 /** The outcome of an answer that comes in these pieces, and then ends. */
 const read = (pieces: Buffer[]): unknown => {
-  const reader = new AnswerReader()
+  const reader = new ResponseReader()
   const outcome = (): unknown => {
     for (const piece of pieces) {
       const answer = reader.read(piece)

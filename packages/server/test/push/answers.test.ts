@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { pushAnswerBytesMax } from '../../src/core/limits.ts'
+import { pushResponseBytesMax } from '../../src/core/limits.ts'
 import type { PushOutcome } from '../../src/push/push-run.ts'
 import { type Answer, aRun, comes, http, type Listener, listen, push } from './push-fixture.ts'
 
@@ -62,10 +62,10 @@ describe('2xx: succeeded, with the JSON object of the body as its result', () =>
     ['without the white space around it', ' \n{"a":"é"}\r\n', '{"a":"é"}'],
     [
       'an object of 65,536 bytes',
-      `{"a":"${'x'.repeat(pushAnswerBytesMax - 8)}"}`,
-      `{"a":"${'x'.repeat(pushAnswerBytesMax - 8)}"}`,
+      `{"a":"${'x'.repeat(pushResponseBytesMax - 8)}"}`,
+      `{"a":"${'x'.repeat(pushResponseBytesMax - 8)}"}`,
     ],
-    ['none for 65,537 bytes', `{"a":"${'x'.repeat(pushAnswerBytesMax - 7)}"}`, null],
+    ['none for 65,537 bytes', `{"a":"${'x'.repeat(pushResponseBytesMax - 7)}"}`, null],
     ['64 levels', `${'{"a":'.repeat(63)}{}${'}'.repeat(63)}`, `${'{"a":'.repeat(63)}{}${'}'.repeat(63)}`],
     ['none for 65 levels', `${'{"a":'.repeat(64)}{}${'}'.repeat(64)}`, null],
     ['none for no body', '', null],
@@ -132,7 +132,7 @@ describe('the status decides, whatever becomes of the body', () => {
   }
 
   test('chunks of one byte, with sizes and extensions that are still in proportion, are a body', async () => {
-    const bytes = [...`{"a":"${'x'.repeat(pushAnswerBytesMax - 8)}"}`]
+    const bytes = [...`{"a":"${'x'.repeat(pushResponseBytesMax - 8)}"}`]
     const body = bytes.map((byte) => `1\r\n${byte}\r\n`).join('')
     expect(await outcomeFor(`${chunked}${body}0\r\nx-a: b\r\n\r\n`, { ms: 60_000 })).toEqual(success(bytes.join('')))
     const few = '5;a\r\n{"a":\r\n0002 ; b="c;d"\r\n1}\r\n000\r\nx-a: b\r\nx-c: d\r\n\r\n'

@@ -18,20 +18,24 @@ export interface Expected {
   writtenAtMs: number
   /** The text of every API key, by its role. */
   keys: Record<string, string>
-  answers: (ReplayedRequest & ExpectedAnswer)[]
+  answers: (ReplayedRequest & ExpectedResponse)[]
 }
 
-export interface ExpectedAnswer {
+export interface ExpectedResponse {
   status: number
   /** The exact text of a response. An error has only its code. */
   text?: string
   code?: string
   /** If the response had a cursor, this is the response to the same request with it. */
-  next?: ExpectedAnswer
+  next?: ExpectedResponse
 }
 
 /** Sends the request, and returns the response in the form in which it is kept. */
-export const replay = async (server: Server, { keys }: Expected, request: ReplayedRequest): Promise<ExpectedAnswer> => {
+export const replay = async (
+  server: Server,
+  { keys }: Expected,
+  request: ReplayedRequest,
+): Promise<ExpectedResponse> => {
   const { key, method, path, body } = request
   const answer = await server.as(keys[key]!).request(method, path, body)
   const kept = keep(answer)
@@ -44,14 +48,14 @@ export const replay = async (server: Server, { keys }: Expected, request: Replay
 /** A cursor is opaque, and each version writes its own. Only the page that it leads to is compared. */
 const withoutCursor = (text: string): string => text.replace(/"cursor":"[A-Za-z0-9_-]+"\}$/, '"cursor":"…"}')
 
-export const comparable = ({ text, next, ...answer }: ExpectedAnswer): ExpectedAnswer => ({
+export const comparable = ({ text, next, ...answer }: ExpectedResponse): ExpectedResponse => ({
   ...answer,
   ...(text === undefined ? {} : { text: withoutCursor(text) }),
   ...(next === undefined ? {} : { next: comparable(next) }),
 })
 
 /** Returns the cursor of a kept response. */
-export const cursorOf = ({ text }: ExpectedAnswer): string | undefined =>
+export const cursorOf = ({ text }: ExpectedResponse): string | undefined =>
   /"cursor":"([A-Za-z0-9_-]+)"\}$/.exec(text ?? '')?.[1]
 
 /** Adds a cursor to a request. */
@@ -63,7 +67,7 @@ export const resumed = (request: ReplayedRequest, cursor: string): ReplayedReque
 /** Sends all requests again and returns the answers that differ. The kept cursors must lead to the same next pages too. */
 export const findChangedAnswers = async (server: Server, expected: Expected): Promise<object[]> => {
   const changed: object[] = []
-  const compare = async (request: ReplayedRequest, kept: ExpectedAnswer): Promise<void> => {
+  const compare = async (request: ReplayedRequest, kept: ExpectedResponse): Promise<void> => {
     const answer = comparable(await replay(server, expected, request))
     // The second page was kept without the page after it.
     if (kept.next === undefined) delete answer.next
@@ -79,7 +83,7 @@ export const findChangedAnswers = async (server: Server, expected: Expected): Pr
 }
 
 /** Version 0.1 sends no newline after JSON; newer ones do. It is kept of neither. */
-const keep = ({ status, text: sent, body }: Answer): ExpectedAnswer => {
+const keep = ({ status, text: sent, body }: Answer): ExpectedResponse => {
   if (status >= 400) return { status, code: body.error.code }
   const text = body === undefined ? sent : sent.replace(/\n$/, '')
   // The time of a key's last use depends on earlier requests.

@@ -1,8 +1,8 @@
 import { drainMicrotasks } from 'bun:jsc'
 import { expect, test } from 'bun:test'
 import { Admission } from '../../src/http/admit.ts'
-import { AnswerEnds } from '../../src/http/answer-ends.ts'
-import { Answers } from '../../src/http/answers.ts'
+import { ResponseEnds } from '../../src/http/answer-ends.ts'
+import { ResponseBodies } from '../../src/http/answers.ts'
 import { Arrivals } from '../../src/http/arrivals.ts'
 import type { Authenticator } from '../../src/http/authenticate.ts'
 import { BodyReader } from '../../src/http/body.ts'
@@ -28,7 +28,7 @@ const chunks = 30
 const chunkBytes = 1_000
 
 const nothing = undefined as never
-const access = { engine: nothing, apiKey: { orgId: 1, seq: 1 } as never, place: undefined, tasks: nothing }
+const access = { engine: nothing, apiKey: { orgId: 1, seq: 1 } as never, blobStore: undefined, tasks: nothing }
 
 /** Exchanges of organization 1, each with a body of so many chunks that has arrived already, and the turns that they share. */
 const makeExchanges = (count = 1, chunksOfEach = chunks) => {
@@ -45,8 +45,8 @@ const makeExchanges = (count = 1, chunksOfEach = chunks) => {
     bodies: new BodyReader(),
     turns,
     arrivals: new Arrivals(turns),
-    answers: new Answers(),
-    answerEnds: new AnswerEnds(),
+    responseBodies: new ResponseBodies(),
+    responseEnds: new ResponseEnds(),
     downloads: new Downloads(),
     log: () => {},
     setIdleTimeout: () => {},

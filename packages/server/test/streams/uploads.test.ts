@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { bodyMsMax, bodyProgressBytesMin, bodyStreamBytes } from '../../src/core/limits.ts'
-import type { Answer } from '../answer.ts'
+import type { ApiResponse } from '../answer.ts'
 import { eventually } from '../harness.ts'
 import { canReadMemory, watchMemory } from '../hostile/stage.ts'
 import { ok, refused } from '../http/service.ts'
@@ -150,7 +150,7 @@ describe('what uploads hold', () => {
 
   test('is given back at the end of the body, also while the handler works on', async () => {
     const open: RawConnection[] = []
-    const answers: Promise<Answer>[] = []
+    const answers: Promise<ApiResponse>[] = []
     // The second round finds room only if the first, which is at work, has given back its own.
     for (const count of [atOnce, 2 * atOnce]) {
       while (open.length < count) {

@@ -10,15 +10,15 @@ import {
   checkFiles,
   copyFiles,
   hasFiles,
-  hasFilesInPlace,
+  hasFilesInBlobStore,
 } from '../../operations/transfer/copy-files.ts'
-import type { BlobPlace } from '../../store/blob-place.ts'
+import type { BlobStore } from '../../store/blob-place.ts'
 import type { ArchiveReport, BackupContents, WithCopy } from '../../store/closed-store.ts'
 import type { Dump } from '../../store/transfer.ts'
 import { type Arguments, type Flag, jsonFlag, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printLine, printNote } from '../print.ts'
-import { filesFlag, openPlaceAt, placeOf } from '../target/place.ts'
+import { blobStoreUrlAt, filesFlag, openBlobStoreAt } from '../target/place.ts'
 import { findTargetStore, storeFlags, storeLocation } from '../target/store.ts'
 import { noteTasks } from '../transfer/note-tasks.ts'
 import { fileProgress, type Progress, withProgress } from '../transfer/progress.ts'
@@ -30,10 +30,10 @@ const withoutFilesFlag: Flag = { type: 'boolean', help: 'leave the bytes of file
 /** Where a backup has the bytes of files. */
 const filesOfBackup = (file: string): string => `${file}.files`
 
-const placeOfStore = (args: Arguments): string => placeOf(storeLocation(args), args.text('files'))!
+const blobStoreUrlOf = (args: Arguments): string => blobStoreUrlAt(storeLocation(args), args.text('files'))!
 
 const refuseFiles = async (args: Arguments, copy: Dump, why: string): Promise<void> => {
-  if (args.flag('without-files') || !(await hasFilesInPlace(copy))) return
+  if (args.flag('without-files') || !(await hasFilesInBlobStore(copy))) return
   throw withFiles(why)
 }
 
@@ -41,7 +41,7 @@ const withFiles = (why: string): OperatorError =>
   new OperatorError(`the store has files: ${why}, or leave them out with --without-files`)
 
 /** The line of progress of a command, and what `bringFiles` has done, for the summary. */
-class Brought {
+class Transferred {
   readonly progress: Progress
   files: CopiedFiles | undefined
 
@@ -65,12 +65,12 @@ interface FileFacts {
  * restored store gets `newMark`, which the next attempt would not know: last, so that an interrupted restore can be repeated.
  */
 const bringFiles =
-  (args: Arguments, from: string, to: string, brought: Brought, ofAnyStore = false): WithCopy =>
+  (args: Arguments, from: string, to: string, transferred: Transferred, ofAnyStore = false): WithCopy =>
   async (copy, newMark) => {
     await requireNames(copy)
     if (args.flag('without-files')) return requireBytesInStore(copy)
-    if (!(await hasFilesInPlace(copy))) {
-      brought.files = await copyFiles(copy, undefined)
+    if (!(await hasFilesInBlobStore(copy))) {
+      transferred.files = await copyFiles(copy, undefined)
       return
     }
     const mark = await copy.fileMark()
@@ -78,15 +78,15 @@ const bringFiles =
     if (!from.includes('://') && !existsSync(from)) {
       throw new OperatorError(`there is no directory ${from} with the bytes of files; --without-files leaves them out`)
     }
-    const [source, target] = [await openPlaceAt(from), await openPlaceAt(to)]
+    const [source, target] = [await openBlobStoreAt(from), await openBlobStoreAt(to)]
     try {
       await requireMark(source, ofAnyStore ? undefined : mark)
       if (newMark === undefined) await markTarget(target, mark)
       else if ((await target.readMark()) !== undefined) throw otherStore(target)
       // Makes a directory that is not there yet.
       else await (await target.write(newBlobId(Date.now()))).abort()
-      const onBytes = await fileProgress(brought.progress, copy, 'copying files')
-      brought.files = await copyFiles(copy, { from: source, to: target }, ({ bytes }) => onBytes(bytes))
+      const onBytes = await fileProgress(transferred.progress, copy, 'copying files')
+      transferred.files = await copyFiles(copy, { from: source, to: target }, ({ bytes }) => onBytes(bytes))
       await markTarget(target, newMark ?? mark)
     } finally {
       await source.close()
@@ -94,8 +94,8 @@ const bringFiles =
     }
   }
 
-const markTarget = async (place: BlobPlace, mark: string): Promise<void> => {
-  if ((await place.writeMark(mark)) !== mark) throw otherStore(place)
+const markTarget = async (blobStore: BlobStore, mark: string): Promise<void> => {
+  if ((await blobStore.writeMark(mark)) !== mark) throw otherStore(blobStore)
 }
 
 /** A backup with the bytes of its files is checked with them; one without them has no directory. */
@@ -104,24 +104,24 @@ const checkBytesOf =
   async (copy) => {
     await requireNames(copy)
     const from = filesOfBackup(file)
-    const isInPlace = await hasFilesInPlace(copy)
-    if (isInPlace && !existsSync(from)) return requireBytesInStore(copy)
-    const place = isInPlace ? await openPlaceAt(from) : undefined
+    const isInBlobStore = await hasFilesInBlobStore(copy)
+    if (isInBlobStore && !existsSync(from)) return requireBytesInStore(copy)
+    const blobStore = isInBlobStore ? await openBlobStoreAt(from) : undefined
     try {
-      if (place !== undefined) await requireMark(place, (await copy.fileMark())!)
+      if (blobStore !== undefined) await requireMark(blobStore, (await copy.fileMark())!)
       const refuse = ({ line }: { line: string }): never => {
         throw new OperatorError(line)
       }
       const { bytes } = await checkFiles(
         copy,
-        place,
+        blobStore,
         true,
         refuse,
         await fileProgress(progress, copy, 'checking files'),
       )
       checked.fileBytes = bytes
     } finally {
-      await place?.close()
+      await blobStore?.close()
     }
   }
 
@@ -136,24 +136,24 @@ const requireBytesInStore = async (copy: Dump): Promise<void> => {
  * A store that had files in a place has its mark, also if none is left there. The place of the restored store gets it: without
  * it a server would take the place for a wrong one.
  */
-const markPlace = async (args: Arguments, copy: Dump, mark: string, to: string): Promise<void> => {
-  if ((await copy.fileMark()) === undefined || args.flag('without-files') || (await hasFilesInPlace(copy))) return
-  const place = await openPlaceAt(to)
+const markBlobStore = async (args: Arguments, copy: Dump, mark: string, to: string): Promise<void> => {
+  if ((await copy.fileMark()) === undefined || args.flag('without-files') || (await hasFilesInBlobStore(copy))) return
+  const blobStore = await openBlobStoreAt(to)
   try {
-    await markTarget(place, mark)
+    await markTarget(blobStore, mark)
   } finally {
-    await place.close()
+    await blobStore.close()
   }
 }
 
 /** `mark`: undefined if that of any store will do. */
-const requireMark = async (place: BlobPlace, mark: string | undefined): Promise<void> => {
-  const found = await place.readMark()
-  if (found === undefined) throw new OperatorError(`${place.description} has no mark: it is not the place of files`)
-  if (mark !== undefined && found !== mark) throw otherStore(place)
+const requireMark = async (blobStore: BlobStore, mark: string | undefined): Promise<void> => {
+  const found = await blobStore.readMark()
+  if (found === undefined) throw new OperatorError(`${blobStore.description} has no mark: it is not the place of files`)
+  if (mark !== undefined && found !== mark) throw otherStore(blobStore)
 }
 
-const otherStore = ({ description }: BlobPlace): OperatorError =>
+const otherStore = ({ description }: BlobStore): OperatorError =>
   new OperatorError(`${description} has the files of another store`)
 
 const createCommand: CliCommand = {
@@ -175,10 +175,10 @@ store with files needs --without-files.`,
     const file = resolve(args.positionals[0]!)
     const store = await findTargetStore(args)
     const facts = await withProgress(async (progress) => {
-      const brought = new Brought(progress)
-      const withFiles = bringFiles(args, placeOfStore(args), filesOfBackup(file), brought)
+      const transferred = new Transferred(progress)
+      const withFiles = bringFiles(args, blobStoreUrlOf(args), filesOfBackup(file), transferred)
       const contents = await store.createBackup(file, withFiles, progress)
-      return { file, ...contents, ...brought.facts }
+      return { file, ...contents, ...transferred.facts }
     })
     printLine(report(args, facts, `wrote ${file}`))
     return 0
@@ -244,19 +244,19 @@ time are copied to the new data directory.`,
     }
     const backup = file === '-' ? { name: 'standard input', bytes: process.stdin } : resolve(file!)
     const store = await findTargetStore(args)
-    const place = placeOfStore(args)
+    const blobStoreUrl = blobStoreUrlOf(args)
     const data = store.describe()
     const facts = await withProgress(async (progress) => {
-      const brought = new Brought(progress)
+      const transferred = new Transferred(progress)
       const withCopy: WithCopy = async (copy, newMark) => {
         if (file === '-') {
           await requireNames(copy)
           await refuseFiles(args, copy, 'standard input has no bytes of its files; give the FILE')
           await requireBytesInStore(copy)
-        } else await bringFiles(args, filesOfBackup(resolve(file!)), place, brought)(copy, newMark)
-        await markPlace(args, copy, newMark!, place)
+        } else await bringFiles(args, filesOfBackup(resolve(file!)), blobStoreUrl, transferred)(copy, newMark)
+        await markBlobStore(args, copy, newMark!, blobStoreUrl)
       }
-      return { data, ...(await store.restoreBackup(backup, withCopy, progress)), ...brought.facts }
+      return { data, ...(await store.restoreBackup(backup, withCopy, progress)), ...transferred.facts }
     })
     printLine(report(args, facts, `restored ${data}`))
     noteTasks(facts.tasks)
@@ -271,24 +271,24 @@ const restoreMoment = async (args: Arguments): Promise<number> => {
   if (at === undefined) throw new UsageError('--at is missing: the time to restore')
   const moment = { archive: resolve(archive), atMs: parseAt(at) }
   const store = await findTargetStore(args)
-  const to = placeOf(storeLocation(args), undefined)!
+  const to = blobStoreUrlAt(storeLocation(args), undefined)!
   const withCopy =
-    (brought: Brought): WithCopy =>
+    (transferred: Transferred): WithCopy =>
     async (copy, newMark) => {
       const from = args.text('files')
-      if (from === undefined && !args.flag('without-files') && (await hasFilesInPlace(copy))) {
+      if (from === undefined && !args.flag('without-files') && (await hasFilesInBlobStore(copy))) {
         const why = 'give the place of the bytes of files of the archived server with --files'
         throw new OperatorError(`the store of that time has files: ${why}, or leave them out with --without-files`)
       }
       // The store may have been restored since that time: then its place has another mark. All bytes are compared.
-      await bringFiles(args, from ?? to, to, brought, true)(copy, newMark)
-      await markPlace(args, copy, newMark!, to)
+      await bringFiles(args, from ?? to, to, transferred, true)(copy, newMark)
+      await markBlobStore(args, copy, newMark!, to)
     }
   const data = store.describe()
   const facts = await withProgress(async (progress) => {
-    const brought = new Brought(progress)
-    const contents = await store.restoreBackup(moment, withCopy(brought), progress)
-    return { data, at: moment.atMs, ...contents, ...brought.facts }
+    const transferred = new Transferred(progress)
+    const contents = await store.restoreBackup(moment, withCopy(transferred), progress)
+    return { data, at: moment.atMs, ...contents, ...transferred.facts }
   })
   printLine(report(args, facts, `restored ${data} as of ${new Date(moment.atMs).toISOString()}`))
   noteTasks(facts.tasks)

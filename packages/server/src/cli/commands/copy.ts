@@ -2,7 +2,7 @@ import { OperatorError } from '../../core/operator-error.ts'
 import { findStore, type StoreLocation } from '../../engines/open-engine.ts'
 import { makeMark } from '../../files/places/check-mark.ts'
 import { requireNames } from '../../operations/transfer/check-names.ts'
-import { copyFiles, hasFilesInPlace } from '../../operations/transfer/copy-files.ts'
+import { copyFiles, hasFilesInBlobStore } from '../../operations/transfer/copy-files.ts'
 import { type CopiedRows, compareStores, copyStore } from '../../operations/transfer/copy-store.ts'
 import type { ClosedStore } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
@@ -11,7 +11,7 @@ import type { Dump } from '../../store/transfer.ts'
 import { type Arguments, givenAs, jsonFlag, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine } from '../print.ts'
-import { filesFlag, openPlaceAt, openPlaceOf, placeOf } from '../target/place.ts'
+import { blobStoreUrlAt, filesFlag, openBlobStoreAt, openBlobStoreOf } from '../target/place.ts'
 import { noteTasks } from '../transfer/note-tasks.ts'
 import { Progress } from '../transfer/progress.ts'
 import { showCount, showRate } from '../transfer/progress-line.ts'
@@ -60,7 +60,13 @@ tasks: start one of them with cubby serve --no-tasks. The files of a data direct
       try {
         if (!args.flag('resume')) await refuseFilled(target, targetStore)
         return await holdingSweep(source, () =>
-          copyAndCompare({ source, target, progress, json: args.flag('json'), places: placesOf(args, from, to) }),
+          copyAndCompare({
+            source,
+            target,
+            progress,
+            json: args.flag('json'),
+            blobStores: blobStoreUrlsOf(args, from, to),
+          }),
         )
       } finally {
         await target.close()
@@ -72,35 +78,35 @@ tasks: start one of them with cubby serve --no-tasks. The files of a data direct
   },
 }
 
-interface Places {
+interface BlobStoreUrls {
   from: string | undefined
   to: string | undefined
 }
 
 /** A data directory has its files in it. `--files` is for the store that has no such place; if both have one, for the target. */
-const placesOf = (args: Arguments, from: StoreLocation, to: StoreLocation): Places => {
+const blobStoreUrlsOf = (args: Arguments, from: StoreLocation, to: StoreLocation): BlobStoreUrls => {
   const [given, givenFrom] = [args.text('files'), args.text('from-files')]
   const isForSource = givenFrom === undefined && from.store !== undefined && to.store === undefined
   return {
-    from: placeOf(from, givenFrom ?? (isForSource ? given : undefined)),
-    to: placeOf(to, isForSource ? undefined : given),
+    from: blobStoreUrlAt(from, givenFrom ?? (isForSource ? given : undefined)),
+    to: blobStoreUrlAt(to, isForSource ? undefined : given),
   }
 }
 
 /** Before the records: a copy never refers to bytes that are not there. */
-const bringFiles = async (dump: Dump, source: Engine, target: Engine, { from, to }: Places): Promise<number> => {
-  if (!(await hasFilesInPlace(dump))) return (await copyFiles(dump, undefined)).files
+const bringFiles = async (dump: Dump, source: Engine, target: Engine, { from, to }: BlobStoreUrls): Promise<number> => {
+  if (!(await hasFilesInBlobStore(dump))) return (await copyFiles(dump, undefined)).files
   if (from === undefined) throw new UsageError('the source has files; give their place with --from-files')
   if (to === undefined) throw new UsageError('the source has files; give the place for their copies with --files')
-  const sourcePlace = await openPlaceOf(source, from)
-  const targetPlace = await openPlaceAt(to)
+  const sourceBlobStore = await openBlobStoreOf(source, from)
+  const targetBlobStore = await openBlobStoreAt(to)
   try {
-    await makeMark(targetPlace, target.files)
-    const { files } = await copyFiles(dump, { from: sourcePlace, to: targetPlace })
+    await makeMark(targetBlobStore, target.files)
+    const { files } = await copyFiles(dump, { from: sourceBlobStore, to: targetBlobStore })
     return files
   } finally {
-    await sourcePlace.close()
-    await targetPlace.close()
+    await sourceBlobStore.close()
+    await targetBlobStore.close()
   }
 }
 
@@ -109,17 +115,17 @@ interface Copy {
   target: Engine
   progress: Progress
   json: boolean
-  places: Places
+  blobStores: BlobStoreUrls
 }
 
-const copyAndCompare = async ({ source, target, progress, json, places }: Copy): Promise<number> => {
+const copyAndCompare = async ({ source, target, progress, json, blobStores }: Copy): Promise<number> => {
   const dump = await source.transfer.openDump()
   try {
     await requireNames(dump)
     let all = await dump.countRuns()
     for await (const table of dump.tables()) all += await dump.countRecords(table.id)
     progress.begin()
-    const files = await bringFiles(dump, source, target, places)
+    const files = await bringFiles(dump, source, target, blobStores)
     const rows = await copyStore(dump, target, (copied) => progress.show(copied, () => copied / Math.max(1, all)))
     progress.clear()
     const copiedMs = progress.elapsedMs

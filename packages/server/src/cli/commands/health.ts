@@ -9,7 +9,7 @@ import { defaultUrl, parseServerUrl } from '../target/remote.ts'
 import { serveCommand } from './serve.ts'
 
 /** The answer is a small object. */
-const answerBytesMax = 4_096
+const responseBytesMax = 4_096
 
 export const healthCommand: CliCommand = {
   name: 'health',
@@ -52,13 +52,13 @@ const urlToAsk = (args: Arguments): string => {
 /** A server that listens on all addresses is asked on the one that every machine has. */
 const reachable = (host: string): string => ({ '0.0.0.0': '127.0.0.1', '::': '::1' })[host] ?? host
 
-interface HealthAnswer {
+interface HealthResponse {
   status: number
   text: string
 }
 
 // Not `fetch`, which would ask a proxy that the environment names for the server on this machine.
-const ask = (url: string, timeoutMs: number): Promise<HealthAnswer> =>
+const ask = (url: string, timeoutMs: number): Promise<HealthResponse> =>
   new Promise((resolve, reject) => {
     const get = url.startsWith('https:') ? getSecure : getPlain
     const request = get(url, { agent: false, headers: { connection: 'close' } }, (response) => {
@@ -81,7 +81,7 @@ const readStart = async (response: IncomingMessage): Promise<string> => {
   for await (const part of response) {
     parts.push(part)
     bytes += part.length
-    if (bytes > answerBytesMax) break
+    if (bytes > responseBytesMax) break
   }
   return Buffer.concat(parts).toString()
 }

@@ -18,7 +18,7 @@ import {
   parsePublicUrl,
   publicUrlFlag,
 } from '../serve-flags.ts'
-import { filesFlag, placeOf } from '../target/place.ts'
+import { blobStoreUrlAt, filesFlag } from '../target/place.ts'
 import { sameStoreFlags, storeFlags, storeLocation } from '../target/store.ts'
 
 const toFlag = (declared: EngineFlag): Flag => {
@@ -75,7 +75,7 @@ requests are answered.`,
     const options = {
       host: args.text('host')!,
       port: parseCount(args, 'port', 0, 65_535),
-      files: placeOf(location, args.text('files')),
+      files: blobStoreUrlAt(location, args.text('files')),
       filesAreGiven: args.text('files') !== undefined,
       adoptsFiles: args.flag('adopt-files'),
       smallFilesInStore: args.flag('no-small-files-in-store') ? false : args.flag('small-files-in-store') || undefined,

@@ -73,7 +73,7 @@ interface ShownRun {
 }
 
 /** Also a server that answers at once, because it stops, is not asked more often. */
-const lookEveryMs = 1_000
+const pollEveryMs = 1_000
 
 /** Waits until the run is finished, and prints it. The exit code says whether it has succeeded. */
 const waitForRun = async (remote: Remote, address: TaskAddress, first: string): Promise<number> => {
@@ -84,7 +84,7 @@ const waitForRun = async (remote: Remote, address: TaskAddress, first: string): 
     const call = requestOf('getRun', { ...address, run: run.id, waitSeconds: waitSecondsMax })
     text = await remote.request({ ...call, repeatable: true })
     run = JSON.parse(text)
-    const restMs = lookEveryMs - (performance.now() - askedAtMs)
+    const restMs = pollEveryMs - (performance.now() - askedAtMs)
     if (!isFinished(run) && restMs > 0) await Bun.sleep(restMs)
   }
   await printObject(text)

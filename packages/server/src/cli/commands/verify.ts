@@ -1,6 +1,6 @@
 import { StoreDamaged } from '../../core/store-refused.ts'
 import { checkNames, type NameFinding } from '../../operations/transfer/check-names.ts'
-import { checkFiles, hasFilesInPlace } from '../../operations/transfer/copy-files.ts'
+import { checkFiles, hasFilesInBlobStore } from '../../operations/transfer/copy-files.ts'
 import type { Engine } from '../../store/engine.ts'
 import { holdingSweep } from '../../store/hold-sweep.ts'
 import type { CheckNotes } from '../../store/maintenance.ts'
@@ -8,7 +8,7 @@ import type { TableKind } from '../../store/tables.ts'
 import { type Arguments, jsonFlag } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine, printNote } from '../print.ts'
-import { filesFlag, openPlaceOf, placeOf } from '../target/place.ts'
+import { blobStoreUrlAt, filesFlag, openBlobStoreOf } from '../target/place.ts'
 import { findTargetStore, storeFlags, storeLocation, withStore } from '../target/store.ts'
 import { fileProgress, type Progress, withProgress } from '../transfer/progress.ts'
 import { showCount, showForeign } from '../transfer/progress-line.ts'
@@ -95,19 +95,19 @@ const verifyContents = (
     try {
       for await (const finding of checkNames(dump)) onFinding(finding)
       const onBytes = await fileProgress(progress, dump, 'checking files')
-      if (!(await hasFilesInPlace(dump))) {
+      if (!(await hasFilesInBlobStore(dump))) {
         await checkFiles(dump, undefined, true, onFinding, onBytes)
         return
       }
-      const value = placeOf(storeLocation(args), args.text('files'))
+      const value = blobStoreUrlAt(storeLocation(args), args.text('files'))
       if (value === undefined) {
         progress.say('cubby: the bytes of files were not checked: give their place with --files')
         await checkFiles(dump, undefined, true, onFinding, onBytes)
         return
       }
-      const place = await openPlaceOf(engine, value)
-      await checkFiles(dump, place, args.flag('bytes'), onFinding, onBytes)
-      await place.close()
+      const blobStore = await openBlobStoreOf(engine, value)
+      await checkFiles(dump, blobStore, args.flag('bytes'), onFinding, onBytes)
+      await blobStore.close()
     } finally {
       await dump.close()
     }
@@ -125,7 +125,7 @@ interface Found {
 
 const report = async (args: Arguments, found: Found): Promise<number> => {
   const { findings, tables = [], foreign = [], unchecked = 0, adopted = 0 } = found
-  const place = (await findTargetStore(args)).describe()
+  const storeName = (await findTargetStore(args)).describe()
   const ok = findings.length === 0
   const strangers = showForeign(foreign)
   if (args.flag('json')) {
@@ -138,10 +138,10 @@ const report = async (args: Arguments, found: Found): Promise<number> => {
   } else if (ok) {
     const without = unchecked === 0 ? '' : `; ${showCount(unchecked)} of version 0.1 without a checksum yet`
     const kept = adopted === 0 ? '' : `; ${showCount(adopted, 'blob')} with bytes of another store, never removed`
-    printLine(`ok: ${place} is sound${without}${kept}${strangers}`)
+    printLine(`ok: ${storeName} is sound${without}${kept}${strangers}`)
   }
   if (!ok) {
-    const where = `${showCount(findings.length, 'finding')} in ${place}`
+    const where = `${showCount(findings.length, 'finding')} in ${storeName}`
     printNote(`cubby: ${where}; ${showTables(tables)}${strangers}`)
     printNote(`cubby: ${nextStep}`)
   }

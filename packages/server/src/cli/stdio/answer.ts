@@ -15,7 +15,7 @@ export const unreadableLine = (message: string): string => errorLine(undefined, 
 
 export const notJsonLine = (): string => errorLine(undefined, rpcCodes.parseError, 'The line is not JSON.')
 
-export const unansweredLine = (id: string | undefined, message: string): string =>
+export const noResponseLine = (id: string | undefined, message: string): string =>
   errorLine(id, rpcCodes.internalError, message)
 
 /** Line breaks between the values of JSON mean nothing; inside of strings there are none. */

@@ -1,7 +1,7 @@
 import { maskApiKeys } from '../../core/api-keys/mask-api-keys.ts'
 import { printNote } from '../print.ts'
 import type { Remote } from '../target/remote.ts'
-import { agreedVersion, answerLine, notJsonLine, unansweredLine, unreadableLine } from './answer.ts'
+import { agreedVersion, answerLine, noResponseLine, notJsonLine, unreadableLine } from './answer.ts'
 import { headersOf, isJson, readStdioMessage, type StdioMessage } from './message.ts'
 import type { MessageLine } from './read-messages.ts'
 
@@ -10,7 +10,7 @@ const messagesInFlightMax = 64
 const bytesInFlightMax = 32 * 1024 * 1024
 
 /** More than the longest wait of a tool. */
-const answerMsMax = 90_000
+const responseMsMax = 90_000
 
 interface BridgeOptions {
   remote: Remote
@@ -102,14 +102,14 @@ export class StdioBridge {
         headers: headersOf(message, this.#agreed),
         body,
         repeatable: method !== 'tools/call',
-        signal: AbortSignal.any([cancelled, AbortSignal.timeout(answerMsMax)]),
+        signal: AbortSignal.any([cancelled, AbortSignal.timeout(responseMsMax)]),
       })
       const line = answerLine(this.#remote.url, id, status, text)
       return isNotification ? undefined : line
     } catch (error) {
       if (cancelled.aborted) return undefined
       const reason = maskApiKeys((error as Error).message)
-      if (!isNotification) return unansweredLine(id, reason)
+      if (!isNotification) return noResponseLine(id, reason)
       printNote(`cubby: ${reason}`)
       return undefined
     }

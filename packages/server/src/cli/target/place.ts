@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path'
 import type { StoreLocation } from '../../engines/open-engine.ts'
 import { checkMark } from '../../files/places/check-mark.ts'
-import { openPlace } from '../../files/places/open-place.ts'
-import type { BlobPlace } from '../../store/blob-place.ts'
+import { openBlobStore } from '../../files/places/open-place.ts'
+import type { BlobStore } from '../../store/blob-place.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { Flag } from '../arguments.ts'
 
@@ -15,15 +15,15 @@ export const filesFlag: Flag = {
 }
 
 /** The place of a store's files: as given, or the default of the embedded engine. Undefined if there is neither. */
-export const placeOf = ({ data, store }: StoreLocation, given: string | undefined): string | undefined =>
+export const blobStoreUrlAt = ({ data, store }: StoreLocation, given: string | undefined): string | undefined =>
   given ?? (store === undefined ? join(resolve(data), 'files') : undefined)
 
-export const openPlaceAt = (value: string): Promise<BlobPlace> =>
-  openPlace(value, { env: process.env, now: () => Date.now() })
+export const openBlobStoreAt = (value: string): Promise<BlobStore> =>
+  openBlobStore(value, { env: process.env, now: () => Date.now() })
 
-/** The place of the store that `engine` has open. Throws PlaceRefused if it is that of another store. */
-export const openPlaceOf = async (engine: Engine, value: string): Promise<BlobPlace> => {
-  const place = await openPlaceAt(value)
-  await checkMark(place, engine.files)
-  return place
+/** The place of the store that `engine` has open. Throws BlobStoreRefused if it is that of another store. */
+export const openBlobStoreOf = async (engine: Engine, value: string): Promise<BlobStore> => {
+  const blobStore = await openBlobStoreAt(value)
+  await checkMark(blobStore, engine.files)
+  return blobStore
 }

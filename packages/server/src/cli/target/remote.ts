@@ -111,14 +111,14 @@ interface Failure {
 }
 
 /** `repeatable`: also if it is unknown whether the server received the request. */
-const repeat = async <Answer extends string | Response>(
-  attempt: () => Promise<Answer | Failure>,
+const repeat = async <Result extends string | Response>(
+  attempt: () => Promise<Result | Failure>,
   repeatable: boolean,
   attemptsMax: number,
-): Promise<Answer> => {
+): Promise<Result> => {
   for (let attempts = 1; ; attempts++) {
     const answer = await attempt()
-    if (typeof answer === 'string' || answer instanceof Response) return answer as Answer
+    if (typeof answer === 'string' || answer instanceof Response) return answer as Result
     const { error, unanswered, retryAfterMs } = answer as Failure
     // `unavailable` promises that nothing was applied.
     const again = unanswered ? repeatable : error instanceof CubbyError && error.code === 'unavailable'
@@ -143,7 +143,7 @@ const send = async (url: string, key: string, call: Call): Promise<string | Fail
     })
     text = withoutLineEnd(await response.text())
   } catch (error) {
-    return { error: noAnswer(url, call, error as Error), unanswered: true, retryAfterMs: 0 }
+    return { error: noResponse(url, call, error as Error), unanswered: true, retryAfterMs: 0 }
   }
   // Every answer is an object. Other servers answer any path with a page.
   if (response.ok && text.startsWith('{')) return text
@@ -169,7 +169,7 @@ const sendBytes = async (url: string, key: string, call: BytesCall): Promise<Res
     if (response.ok) return response
     return readFailure(url, response, await response.text())
   } catch (error) {
-    return { error: noAnswer(url, call, error as Error), unanswered: true, retryAfterMs: 0 }
+    return { error: noResponse(url, call, error as Error), unanswered: true, retryAfterMs: 0 }
   }
 }
 
@@ -186,19 +186,19 @@ const sendText = async (url: string, key: string, call: TextCall): Promise<{ sta
     })
     return { status: response.status, text: await readText(response) }
   } catch (error) {
-    throw noAnswer(url, call, error as Error)
+    throw noResponse(url, call, error as Error)
   }
 }
 
 /** No answer of a Cubby server to a message is longer. */
-const answerBytesMax = 12 * 1024 * 1024
+const responseBytesMax = 12 * 1024 * 1024
 
 const readText = async (response: Response): Promise<string> => {
   const parts: Uint8Array[] = []
   let bytes = 0
   for await (const part of response.body ?? []) {
     bytes += part.length
-    if (bytes > answerBytesMax) throw new Error(`the answer is longer than ${answerBytesMax} bytes`)
+    if (bytes > responseBytesMax) throw new Error(`the answer is longer than ${responseBytesMax} bytes`)
     parts.push(part)
   }
   return Buffer.concat(parts).toString()
@@ -219,7 +219,7 @@ const readFailure = (url: string, response: Response, text: string): Failure => 
 /** The hints of the answer name commands, not requests. */
 const ownHeaders = (key: string) => ({ authorization: `Bearer ${key}`, prefer: 'hints=shell' })
 
-const noAnswer = (url: string, { repeatable }: Pick<Call, 'repeatable'>, error: Error): OperatorError => {
+const noResponse = (url: string, { repeatable }: Pick<Call, 'repeatable'>, error: Error): OperatorError => {
   const refused = /^(ConnectionRefused|ECONNREFUSED)$/.test(String((error as { code?: string }).code))
   const reason = refused ? 'nothing listens there' : error.message
   const unknown = repeatable || refused ? '' : '; the change may or may not have been applied'

@@ -1,13 +1,13 @@
 import { OperatorError } from '../../core/operator-error.ts'
-import { hasFilesInPlace } from '../../operations/transfer/copy-files.ts'
+import { hasFilesInBlobStore } from '../../operations/transfer/copy-files.ts'
 import { openClock } from '../../process/clock.ts'
-import type { BlobPlace } from '../../store/blob-place.ts'
+import type { BlobStore } from '../../store/blob-place.ts'
 import type { Engine } from '../../store/engine.ts'
 import { holdingSweep } from '../../store/hold-sweep.ts'
 import type { Dump, DumpedOrganization } from '../../store/transfer.ts'
 import type { Arguments } from '../arguments.ts'
 import { noOrganization, restorableUntil } from '../target/organization.ts'
-import { openPlaceOf, placeOf } from '../target/place.ts'
+import { blobStoreUrlAt, openBlobStoreOf } from '../target/place.ts'
 import { storeLocation } from '../target/store.ts'
 import { type ExportedRows, exportOrganization } from './export-organization.ts'
 import { writeFileBytes } from './file-bytes.ts'
@@ -21,21 +21,21 @@ export const exportFromStore = (args: Arguments, engine: Engine, name: string, d
   holdingSweep(engine, async () => {
     const progress = new Progress()
     const dump = await engine.transfer.openDump()
-    let place: BlobPlace | undefined
+    let blobStore: BlobStore | undefined
     try {
       const organization = (await dump.organizations()).find((one) => one.name === name)
       if (organization === undefined) throw noOrganization(name)
       refusePurging(organization)
       const withBytes = !args.flag('without-files')
-      if (withBytes) place = await placeFor(args, engine, dump)
+      if (withBytes) blobStore = await blobStoreFor(args, engine, dump)
       return await exportOrganization({
         ...{ dump, organization, dir, nowMs: openClock(process.env).now() },
-        writeBytes: withBytes ? writeFileBytes(dump, place) : undefined,
+        writeBytes: withBytes ? writeFileBytes(dump, blobStore) : undefined,
         onProgress: (rows) => progress.show(rows, () => undefined),
       })
     } finally {
       progress.clear()
-      await place?.close()
+      await blobStore?.close()
       await dump.close()
     }
   })
@@ -47,10 +47,10 @@ const refusePurging = (organization: DumpedOrganization): void => {
   throw new OperatorError(`${organization.name} could be restored until ${until}; some of it is removed already`)
 }
 
-const placeFor = async (args: Arguments, engine: Engine, dump: Dump): Promise<BlobPlace | undefined> => {
-  if (!(await hasFilesInPlace(dump))) return undefined
-  const value = placeOf(storeLocation(args), args.text('files'))
-  if (value !== undefined) return openPlaceOf(engine, value)
+const blobStoreFor = async (args: Arguments, engine: Engine, dump: Dump): Promise<BlobStore | undefined> => {
+  if (!(await hasFilesInBlobStore(dump))) return undefined
+  const value = blobStoreUrlAt(storeLocation(args), args.text('files'))
+  if (value !== undefined) return openBlobStoreOf(engine, value)
   throw new OperatorError(
     'the store has files: give the place of their bytes with --files, or leave them out with --without-files',
   )

@@ -4,7 +4,7 @@ import { isStoreBlobId } from '../../core/files/blob-id.ts'
 import { fileFault } from '../../core/files/file-fault.ts'
 import type { FileContent } from '../../core/files/file-record.ts'
 import { OperatorError } from '../../core/operator-error.ts'
-import { BlobMissing, type BlobPlace } from '../../store/blob-place.ts'
+import { BlobMissing, type BlobStore } from '../../store/blob-place.ts'
 import type { Table } from '../../store/tables.ts'
 import type { Dump } from '../../store/transfer.ts'
 import { cannotWrite } from './write-lines.ts'
@@ -19,13 +19,13 @@ export type WriteFileBytes = (dir: string, file: FileToWrite) => Promise<void>
 
 /** `place` may be undefined if the store keeps the bytes of all files. */
 export const writeFileBytes =
-  (dump: Dump, place: BlobPlace | undefined): WriteFileBytes =>
+  (dump: Dump, blobStore: BlobStore | undefined): WriteFileBytes =>
   async (dir, file) => {
     const made = fileFault(file)
     if (made !== undefined) throw fault(file, made)
     const path = join(dir, file.sha256.slice(0, 2), file.sha256)
     if (existsSync(path)) return
-    const chunks = await readChunks(dump, place, file)
+    const chunks = await readChunks(dump, blobStore, file)
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     const hash = new Bun.CryptoHasher('sha256')
     const descriptor = orCannot(path, () => openSync(path, 'wx', 0o600))
@@ -49,7 +49,7 @@ async function* one(bytes: Uint8Array): AsyncIterable<Uint8Array> {
 
 const readChunks = async (
   dump: Dump,
-  place: BlobPlace | undefined,
+  blobStore: BlobStore | undefined,
   file: FileToWrite,
 ): Promise<AsyncIterable<Uint8Array>> => {
   const { blob, size, bucket } = file
@@ -59,10 +59,10 @@ const readChunks = async (
     return one(bytes)
   }
   try {
-    return await place!.read(blob, 0, size)
+    return await blobStore!.read(blob, 0, size)
   } catch (error) {
     if (!(error instanceof BlobMissing)) throw error
-    throw fault(file, `its bytes are not in ${place!.description}`)
+    throw fault(file, `its bytes are not in ${blobStore!.description}`)
   }
 }
 

@@ -63,10 +63,10 @@ class StoreTarget implements ImportTarget {
   readonly #orgId: number
   readonly #now = openClock(process.env).now
 
-  constructor(engine: Engine, place: string, org: string, orgId: number) {
+  constructor(engine: Engine, storeName: string, org: string, orgId: number) {
     this.#engine = engine
     this.#orgId = orgId
-    this.description = `${place}, organization ${org}`
+    this.description = `${storeName}, organization ${org}`
     this.batchRecordsMax = engine.transfer.importBatchRecords
   }
 

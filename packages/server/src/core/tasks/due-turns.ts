@@ -25,7 +25,7 @@ export interface Due {
 }
 
 /** How an engine finds what is due. None of these reads more rows than it may return, however much is due. */
-export interface DueLooks<T extends Due> {
+export interface DueQueries<T extends Due> {
   /** At most so many, those that are due longest first. */
   first(rowsMax: number): Awaitable<T[]>
   /**
@@ -66,18 +66,18 @@ export class DueTurns {
 
   /** At least one, if there is one. */
   async choose<T extends Due>(
-    looks: DueLooks<T>,
+    queries: DueQueries<T>,
     rowsMax: number,
     bytesMax = Number.POSITIVE_INFINITY,
   ): Promise<ChosenStep<T>> {
-    const first = await looks.first(firstRowsMax)
+    const first = await queries.first(firstRowsMax)
     if (first.length < firstRowsMax) {
       const chosen = cut(first, rowsMax, bytesMax)
       return { chosen, isMore: chosen.length < first.length }
     }
-    const organizations = await this.#next(looks)
+    const organizations = await this.#next(queries)
     const due = organizations.flatMap(({ id, isDue }) => (isDue ? [id] : [])).slice(0, rowsMax)
-    const found = due.length === 0 ? [] : await looks.firstOf(due, Math.ceil(rowsMax / due.length))
+    const found = due.length === 0 ? [] : await queries.firstOf(due, Math.ceil(rowsMax / due.length))
     const foundIds = new Set(found.map(({ id }) => id))
     const chosen = cut([...found, ...first.filter(({ id }) => !foundIds.has(id))], rowsMax, bytesMax)
     this.#lastOrgId = lastServed(organizations, due, chosen) ?? this.#lastOrgId
@@ -85,7 +85,7 @@ export class DueTurns {
   }
 
   /** Those after the last one, and then those from the beginning. */
-  async #next({ organizations, organizationsMax }: DueLooks<Due>): Promise<DueOrganization[]> {
+  async #next({ organizations, organizationsMax }: DueQueries<Due>): Promise<DueOrganization[]> {
     const after = await organizations(this.#lastOrgId, organizationsMax)
     if (after.length === organizationsMax || this.#lastOrgId === beforeAll) return after
     const before = await organizations(beforeAll, organizationsMax - after.length)
@@ -119,7 +119,7 @@ const everyMs = 60_000
  * When to look for runs or schedules that a clock which was set back has left in the future (see `wakeRun`): at the start,
  * whenever the clock has jumped, and every minute. Each look costs a seek for every task, so it is not made every time.
  */
-export class WakeLooks {
+export class WakeChecks {
   #lastMs: number | undefined
 
   isDue(nowMs: number): boolean {
@@ -127,7 +127,7 @@ export class WakeLooks {
   }
 
   /** And none was found. */
-  looked(nowMs: number): void {
+  foundNone(nowMs: number): void {
     if (this.isDue(nowMs)) this.#lastMs = nowMs
   }
 }

@@ -19,7 +19,7 @@ import {
 import { type Members, parseFlag, parseObject, refuseUnknownMembers } from '../members.ts'
 import { parseData } from '../records/record-data.ts'
 import { readScalar, type Scalar, words } from '../scalar.ts'
-import { runThrough, type Steps } from '../steps.ts'
+import { runThrough, type Slices } from '../steps.ts'
 import { checkJson } from '../text/json-scan.ts'
 import { extendSpan, openSpan, readEnvelope, type Span } from '../text/json-span.ts'
 import type { Declaration } from './declaration.ts'
@@ -70,7 +70,7 @@ export const readDeclaration = (text: string): DeclarationText => {
   return read
 }
 
-function* readSchedule(read: DeclarationText, at: number): Steps<number> {
+function* readSchedule(read: DeclarationText, at: number): Slices<number> {
   const { value, end } = yield* readEnvelope(read.text, at, 'schedule', {
     into: (name, start) => (name === 'payload' ? readPayload(read, start) : undefined),
   })
@@ -78,7 +78,7 @@ function* readSchedule(read: DeclarationText, at: number): Steps<number> {
   return end
 }
 
-function* readPayload(read: DeclarationText, at: number): Steps<number> {
+function* readPayload(read: DeclarationText, at: number): Slices<number> {
   const span = openSpan(read.text, at)
   while (!extendSpan(read.text, span)) yield
   read.payload = span

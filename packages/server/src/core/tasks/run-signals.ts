@@ -1,6 +1,6 @@
 /**
  * Tells the parts of one process about runs that it has changed itself: the dispatcher, and requests that wait. What other
- * processes change is found by looking every `taskLookEveryMs`.
+ * processes change is found by looking every `taskPollEveryMs`.
  */
 export class RunSignals {
   readonly #listeners = new Set<(taskId: number) => void>()

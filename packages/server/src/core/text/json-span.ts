@@ -1,6 +1,6 @@
 import { CubbyError } from '../errors.ts'
 import type { Members } from '../members.ts'
-import { type Steps, stepUnits } from '../steps.ts'
+import { type Slices, sliceUnits } from '../steps.ts'
 import { skipSpace, skipString } from './json-scan.ts'
 
 // Finds values in text that is already checked to be JSON. The walkers check nothing, never go back, and build only what a
@@ -33,7 +33,7 @@ export const openSpan = (text: string, at: number): OpenSpan => {
 }
 
 /** Advances the end by at least `units`; true when it has reached the end of the value. */
-export const extendSpan = (text: string, span: OpenSpan, units = stepUnits): boolean => {
+export const extendSpan = (text: string, span: OpenSpan, units = sliceUnits): boolean => {
   const pause = span.end + units
   let { end: index, level, depth } = span
   do {
@@ -230,7 +230,7 @@ interface EnvelopeOptions {
   /** False for an object that is skipped: no members are kept. */
   keeps?: boolean
   /** Steps through the value of a member to its end; undefined for a member whose value is skipped. */
-  into?(name: string, at: number): Steps<number> | undefined
+  into?(name: string, at: number): Slices<number> | undefined
 }
 
 /** `path` is for the error about a duplicate member. */
@@ -239,7 +239,7 @@ export function* readEnvelope(
   at: number,
   path: string,
   { keeps = true, into }: EnvelopeOptions = {},
-): Steps<Envelope> {
+): Slices<Envelope> {
   const start = skipSpace(text, at)
   if (text.charCodeAt(start) !== openBrace) {
     const span = openSpan(text, start)
@@ -253,8 +253,8 @@ export function* readEnvelope(
   const walk = new ObjectWalk(text, start, path)
   while (walk.next()) {
     const span = openSpan(text, walk.at)
-    const steps = into?.(walk.name, walk.at)
-    if (steps !== undefined) span.end = yield* steps
+    const slices = into?.(walk.name, walk.at)
+    if (slices !== undefined) span.end = yield* slices
     else while (!extendSpan(text, span)) yield
     const isKept = keeps && walk.position < envelopeMembersMax
     if (isKept) value[walk.name] = shallowValue(text, span)
@@ -264,7 +264,7 @@ export function* readEnvelope(
       parts.set(walk.name, span)
     }
     walk.at = span.end
-    if (walk.at - pausedAt >= stepUnits) {
+    if (walk.at - pausedAt >= sliceUnits) {
       yield
       pausedAt = walk.at
     }

@@ -1,6 +1,6 @@
 import { CubbyError } from '../errors.ts'
 import { type Members, parseObject } from '../members.ts'
-import { type Steps, stepUnits } from '../steps.ts'
+import { type Slices, sliceUnits } from '../steps.ts'
 import { isCheapToBuild, JsonScan, parseJson } from './json-scan.ts'
 import { ArrayWalk, type Envelope, extendSpan, openSpan, readEnvelope } from './json-span.ts'
 
@@ -14,7 +14,7 @@ export interface ElementList {
  * Returns the end of the array that starts at `at`. It reads the whole array, even elements beyond the limit: a duplicate
  * member is rejected anywhere.
  */
-function* readElements(text: string, at: number, name: string, elementsMax: number, list: ElementList): Steps<number> {
+function* readElements(text: string, at: number, name: string, elementsMax: number, list: ElementList): Slices<number> {
   let pausedAt = at
   const walk = new ArrayWalk(text, at)
   while (walk.next()) {
@@ -28,7 +28,7 @@ function* readElements(text: string, at: number, name: string, elementsMax: numb
       while (!extendSpan(text, span)) yield
       walk.at = span.end
     }
-    if (walk.at - pausedAt >= stepUnits) {
+    if (walk.at - pausedAt >= sliceUnits) {
       yield
       pausedAt = walk.at
     }
@@ -42,11 +42,11 @@ export function* readListBody(
   text: string,
   name: string,
   elementsMax: number,
-): Steps<{ members: Members; list: ElementList }> {
+): Slices<{ members: Members; list: ElementList }> {
   if (isCheapToBuild(text)) parseJson(text)
   else {
     const scan = new JsonScan(text)
-    while (!scan.run(stepUnits)) yield
+    while (!scan.run(sliceUnits)) yield
   }
   const list: ElementList = { first: [], count: 0 }
   const { value } = yield* readEnvelope(text, 0, '', {

@@ -86,9 +86,9 @@ export class OpenStore {
   }
 
   fence(caller: Caller, table?: Table): Fence {
-    const stamp = caller.apiKey?.stamp ?? this.epoch()
+    const epoch = caller.apiKey?.epoch ?? this.epoch()
     return {
-      stamp: table === undefined ? stamp : Math.min(stamp, table.stamp),
+      epoch: table === undefined ? epoch : Math.min(epoch, table.epoch),
       orgId: caller.orgId,
       keySeq: caller.apiKey?.seq ?? null,
       tableId: table?.id ?? null,

@@ -1,5 +1,5 @@
-import { isMarkOf, isPlaceMark, newPlaceMark } from '../../core/files/place-mark.ts'
-import { type BlobPlace, PlaceRefused } from '../../store/blob-place.ts'
+import { isBlobStoreMark, isMarkOf, newBlobStoreMark } from '../../core/files/place-mark.ts'
+import { type BlobStore, BlobStoreRefused } from '../../store/blob-place.ts'
 import type { Files } from '../../store/files.ts'
 
 // A store and the place of its files have the same mark, from the first upload on. It begins with the id of the store. A process
@@ -10,15 +10,15 @@ export type StoredMark = Pick<Files, 'storeId' | 'readMark' | 'writeMark' | 'ado
 
 const advice = 'Give every process on a store the same --files; if it is right, check that its disk is mounted.'
 
-const refuse = (place: BlobPlace, found: string): PlaceRefused =>
-  new PlaceRefused(`${place.description} is not where the files of this store are. ${found}`)
+const refuse = (blobStore: BlobStore, found: string): BlobStoreRefused =>
+  new BlobStoreRefused(`${blobStore.description} is not where the files of this store are. ${found}`)
 
-/** Throws PlaceRefused if the mark is not one of this store. */
-const requireOwn = (place: BlobPlace, mark: string, storeId: string): void => {
+/** Throws BlobStoreRefused if the mark is not one of this store. */
+const requireOwn = (blobStore: BlobStore, mark: string, storeId: string): void => {
   if (isMarkOf(mark, storeId)) return
-  const found = isPlaceMark(mark) ? 'It has the mark of another store.' : 'Its mark is damaged.'
+  const found = isBlobStoreMark(mark) ? 'It has the mark of another store.' : 'Its mark is damaged.'
   throw refuse(
-    place,
+    blobStore,
     `${found} Give another --files; --adopt-files takes it over, and that store is refused from then on.`,
   )
 }
@@ -27,25 +27,25 @@ const requireOwn = (place: BlobPlace, mark: string, storeId: string): void => {
  * Whether the store and the place have the same mark. False: the store has none yet. The place may have one of this store then, of
  * a first upload that was interrupted: the next one takes it over.
  */
-export const checkMark = async (place: BlobPlace, stored: StoredMark): Promise<boolean> => {
-  const [storeId, inStore, inPlace] = [await stored.storeId(), await stored.readMark(), await place.readMark()]
-  if (inPlace !== undefined) requireOwn(place, inPlace, storeId)
+export const checkMark = async (blobStore: BlobStore, stored: StoredMark): Promise<boolean> => {
+  const [storeId, inStore, inBlobStore] = [await stored.storeId(), await stored.readMark(), await blobStore.readMark()]
+  if (inBlobStore !== undefined) requireOwn(blobStore, inBlobStore, storeId)
   if (inStore === undefined) return false
-  if (inPlace === inStore) return true
+  if (inBlobStore === inStore) return true
   const found =
-    inPlace === undefined
+    inBlobStore === undefined
       ? 'It has no mark, and the store has files: their bytes are elsewhere.'
       : 'It has the mark of another place.'
-  throw refuse(place, `${found} ${advice}`)
+  throw refuse(blobStore, `${found} ${advice}`)
 }
 
 /** For the first upload: marks the place, and then the store. Of several processes at once, all end with the same mark. */
-export const makeMark = async (place: BlobPlace, stored: StoredMark): Promise<void> => {
+export const makeMark = async (blobStore: BlobStore, stored: StoredMark): Promise<void> => {
   const storeId = await stored.storeId()
-  const inPlace = await place.writeMark(newPlaceMark(storeId))
-  requireOwn(place, inPlace, storeId)
-  if ((await stored.writeMark(inPlace)) !== inPlace)
-    throw refuse(place, `Another process uses another place. ${advice}`)
+  const inBlobStore = await blobStore.writeMark(newBlobStoreMark(storeId))
+  requireOwn(blobStore, inBlobStore, storeId)
+  if ((await stored.writeMark(inBlobStore)) !== inBlobStore)
+    throw refuse(blobStore, `Another process uses another place. ${advice}`)
 }
 
 /**
@@ -54,11 +54,11 @@ export const makeMark = async (place: BlobPlace, stored: StoredMark): Promise<vo
  *
  * The store is changed first, and gets another mark, so that a place that it had before is refused. After a crash in between the place is still refused, and the next attempt continues.
  */
-export const adoptPlace = async (place: BlobPlace, stored: StoredMark): Promise<number | undefined> => {
-  const [storeId, inStore, inPlace] = [await stored.storeId(), await stored.readMark(), await place.readMark()]
-  if (inPlace === undefined) return undefined
-  if (isMarkOf(inPlace, storeId) && (inStore === undefined || inStore === inPlace)) return undefined
+export const adoptBlobStore = async (blobStore: BlobStore, stored: StoredMark): Promise<number | undefined> => {
+  const [storeId, inStore, inBlobStore] = [await stored.storeId(), await stored.readMark(), await blobStore.readMark()]
+  if (inBlobStore === undefined) return undefined
+  if (isMarkOf(inBlobStore, storeId) && (inStore === undefined || inStore === inBlobStore)) return undefined
   const blobs = await stored.adoptBlobs()
-  await place.writeMark(await stored.writeMark(newPlaceMark(storeId)), 'replace')
+  await blobStore.writeMark(await stored.writeMark(newBlobStoreMark(storeId)), 'replace')
   return blobs
 }

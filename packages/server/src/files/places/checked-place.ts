@@ -1,8 +1,8 @@
 import type { Awaitable } from '../../core/awaitable.ts'
 import { CubbyError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { type BlobPlace, type BlobWriter, PlaceRefused } from '../../store/blob-place.ts'
-import { adoptPlace, checkMark, makeMark, type StoredMark } from './check-mark.ts'
+import { type BlobStore, BlobStoreRefused, type BlobWriter } from '../../store/blob-place.ts'
+import { adoptBlobStore, checkMark, makeMark, type StoredMark } from './check-mark.ts'
 
 /** How long a start waits for a place that does not answer: a disk on the network can take forever. */
 const startCheckMsMax = 5_000
@@ -25,9 +25,9 @@ const within = async (msMax: number, work: Promise<void>): Promise<void> => {
  * A place that is used only once it is known to be the one of the store. The check is made before the first use and, if it
  * fails, again before the next one: `unavailable` until then.
  */
-export class CheckedPlace implements BlobPlace {
+export class CheckedBlobStore implements BlobStore {
   readonly description: string
-  readonly #place: BlobPlace
+  readonly #blobStore: BlobStore
   readonly #stored: StoredMark
   readonly #log: Log
   #isChecked = false
@@ -38,36 +38,36 @@ export class CheckedPlace implements BlobPlace {
   #logged: string | undefined
   #uploadLoggedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(place: BlobPlace, stored: StoredMark, log: Log) {
-    this.description = place.description
-    this.#place = place
+  constructor(blobStore: BlobStore, stored: StoredMark, log: Log) {
+    this.description = blobStore.description
+    this.#blobStore = blobStore
     this.#stored = stored
     this.#log = log
   }
 
   /**
-   * For the start of a process. Throws PlaceRefused if this is another place, or its settings are wrong. A place that cannot
+   * For the start of a process. Throws BlobStoreRefused if this is another place, or its settings are wrong. A place that cannot
    * be reached, or not within `msMax`, is only logged: tables can be served without it, and it is checked at the first use.
    * `adopts`: the place of another store is taken over first. That must succeed, however long it takes.
    */
   async checkAtStart(adopts = false, msMax = startCheckMsMax): Promise<void> {
-    const blobs = adopts ? await adoptPlace(this.#place, this.#stored) : undefined
+    const blobs = adopts ? await adoptBlobStore(this.#blobStore, this.#stored) : undefined
     if (blobs !== undefined)
       this.#log('warn', 'took over the files of another store', { files: this.description, blobs })
     const check = async (): Promise<void> => {
-      await this.#place.probe?.()
-      this.#isChecked ||= await checkMark(this.#place, this.#stored)
+      await this.#blobStore.probe?.()
+      this.#isChecked ||= await checkMark(this.#blobStore, this.#stored)
     }
     try {
       await within(msMax, check())
     } catch (error) {
-      if (error instanceof PlaceRefused) throw error
+      if (error instanceof BlobStoreRefused) throw error
       this.#logOnce(error)
     }
   }
 
   mayWriteLate(): boolean {
-    return this.#place.mayWriteLate()
+    return this.#blobStore.mayWriteLate()
   }
 
   /** Resolves when bytes may be written: here, or to the store beside it. */
@@ -77,7 +77,7 @@ export class CheckedPlace implements BlobPlace {
 
   async write(id: string, bytes?: number): Promise<BlobWriter> {
     await this.prepare()
-    const writer = await this.#place.write(id, bytes).catch((error: unknown) => {
+    const writer = await this.#blobStore.write(id, bytes).catch((error: unknown) => {
       this.#noteFailure(error)
       if (error instanceof CubbyError && error.code === 'storage_full') this.#logUpload(error)
       throw error
@@ -98,29 +98,29 @@ export class CheckedPlace implements BlobPlace {
 
   async read(id: string, start: number, end: number): Promise<AsyncIterable<Uint8Array>> {
     if (!this.#isChecked) await this.#readyToRead()
-    return this.#watched(this.#place.read(id, start, end))
+    return this.#watched(this.#blobStore.read(id, start, end))
   }
 
   async size(id: string): Promise<number | undefined> {
     if (!this.#isChecked) await this.#readyToRead()
-    return this.#watched(this.#place.size(id))
+    return this.#watched(this.#blobStore.size(id))
   }
 
   async remove(id: string): Promise<void> {
     // Checked every time: another store may have taken the place over, and may need these bytes.
-    if (await this.#readyToRead()) await this.#place.remove(id)
+    if (await this.#readyToRead()) await this.#blobStore.remove(id)
   }
 
   readMark(): Promise<string | undefined> {
-    return this.#place.readMark()
+    return this.#blobStore.readMark()
   }
 
   writeMark(mark: string, how?: 'replace'): Promise<string> {
-    return this.#place.writeMark(mark, how)
+    return this.#blobStore.writeMark(mark, how)
   }
 
   close(): Promise<void> {
-    return this.#place.close()
+    return this.#blobStore.close()
   }
 
   /** False: the store has no mark yet, so no byte of it was ever written. */
@@ -140,16 +140,16 @@ export class CheckedPlace implements BlobPlace {
 
   async #check(forWriting: boolean): Promise<boolean> {
     try {
-      let isChecked = await checkMark(this.#place, this.#stored)
+      let isChecked = await checkMark(this.#blobStore, this.#stored)
       if (!isChecked && forWriting) {
-        await makeMark(this.#place, this.#stored)
+        await makeMark(this.#blobStore, this.#stored)
         isChecked = true
       }
       this.#isChecked = isChecked
       this.#logged = undefined
       return isChecked
     } catch (error) {
-      if (error instanceof PlaceRefused) this.#isChecked = false
+      if (error instanceof BlobStoreRefused) this.#isChecked = false
       this.#logOnce(error)
       if (error instanceof CubbyError) throw error
       throw new CubbyError('unavailable', 'This server cannot use the place of the files now; nothing was applied.', {

@@ -1,5 +1,5 @@
 import type { FileCalls } from './file-calls.ts'
-import { placeError } from './place-errors.ts'
+import { blobStoreError } from './place-errors.ts'
 
 /** A reader that is slow holds no more than the chunk that it was given. */
 export const readChunkBytes = 256 * 1024
@@ -66,7 +66,7 @@ export class DirectoryReader implements AsyncIterableIterator<Uint8Array> {
       return { done: false, value }
     } catch (error) {
       await this.#close()
-      throw placeError(error)
+      throw blobStoreError(error)
     }
   }
 

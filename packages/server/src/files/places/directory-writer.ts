@@ -1,6 +1,6 @@
 import type { BlobWriter } from '../../store/blob-place.ts'
 import type { FileCalls } from './file-calls.ts'
-import { placeError } from './place-errors.ts'
+import { blobStoreError } from './place-errors.ts'
 import type { SharedSync } from './shared-sync.ts'
 
 /** A writer has two buffers: one is filled while the other is written. */
@@ -59,7 +59,7 @@ export class DirectoryWriter implements BlobWriter {
       }
     } catch (error) {
       await this.#cleanUp()
-      throw placeError(error)
+      throw blobStoreError(error)
     }
   }
 
@@ -86,7 +86,7 @@ export class DirectoryWriter implements BlobWriter {
       await this.#names.change(directory, () => this.#calls.rename(part, file))
     } catch (error) {
       await this.#cleanUp()
-      throw placeError(error)
+      throw blobStoreError(error)
     }
   }
 

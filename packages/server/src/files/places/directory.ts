@@ -1,12 +1,12 @@
 import { dirname, join, resolve } from 'node:path'
 import { isBlobId } from '../../core/files/blob-id.ts'
-import { isPlaceMark } from '../../core/files/place-mark.ts'
-import { BlobMissing, type BlobPlace, type BlobWriter } from '../../store/blob-place.ts'
+import { isBlobStoreMark } from '../../core/files/place-mark.ts'
+import { BlobMissing, type BlobStore, type BlobWriter } from '../../store/blob-place.ts'
 import { DirectoryReader, readChunkBytes, readFully } from './directory-reader.ts'
 import { DirectoryTree, NoDirectory } from './directory-tree.ts'
 import { DirectoryWriter } from './directory-writer.ts'
 import { codeOf, type FileCalls, fileCalls, readFlags, SymbolicLink, syncDirectory } from './file-calls.ts'
-import { placeError, placeUnavailable } from './place-errors.ts'
+import { blobStoreError, blobStoreUnavailable } from './place-errors.ts'
 import { SharedSync } from './shared-sync.ts'
 
 const fileMode = 0o600
@@ -26,7 +26,7 @@ interface DirectoryOptions {
  * Blobs as files of a directory on a local or network disk: `<5 digits>/<2 digits>/<id>`. Several processes may use it at
  * once. It is made at the first write. It may be a symbolic link itself, but nothing below it may.
  */
-export class DirectoryPlace implements BlobPlace {
+export class DirectoryBlobStore implements BlobStore {
   readonly description: string
   readonly #calls: FileCalls
   readonly #now: () => number
@@ -78,7 +78,7 @@ export class DirectoryPlace implements BlobPlace {
         }
       }
     } catch (error) {
-      throw placeError(error)
+      throw blobStoreError(error)
     }
   }
 
@@ -100,7 +100,7 @@ export class DirectoryPlace implements BlobPlace {
       }
       return oneChunk(chunk)
     } catch (error) {
-      throw error instanceof BlobMissing ? error : placeError(error)
+      throw error instanceof BlobMissing ? error : blobStoreError(error)
     } finally {
       if (descriptor !== undefined) await this.#calls.close(descriptor).catch(() => {})
     }
@@ -124,7 +124,7 @@ export class DirectoryPlace implements BlobPlace {
       const found = await this.#absent(Promise.all([this.#calls.lstat(file), this.#tree.refuseLinks(id)]))
       return found?.[0].isFile() ? found[0].size : undefined
     } catch (error) {
-      throw placeError(error)
+      throw blobStoreError(error)
     }
   }
 
@@ -141,7 +141,7 @@ export class DirectoryPlace implements BlobPlace {
         await this.#tree.prune(id, this.#now())
       })
     } catch (error) {
-      throw placeError(error)
+      throw blobStoreError(error)
     }
   }
 
@@ -151,12 +151,12 @@ export class DirectoryPlace implements BlobPlace {
       if (mark !== undefined) this.#mark = mark
       return mark
     } catch (error) {
-      throw placeError(error)
+      throw blobStoreError(error)
     }
   }
 
   async writeMark(mark: string, how?: 'replace'): Promise<string> {
-    if (!isPlaceMark(mark)) throw new Error(`not the mark of a place: ${JSON.stringify(mark)}`)
+    if (!isBlobStoreMark(mark)) throw new Error(`not the mark of a place: ${JSON.stringify(mark)}`)
     const file = join(this.description, markName)
     // One that a killed process has left must not be in the way.
     const part = `${file}.${mark}.${crypto.randomUUID()}.part`
@@ -184,7 +184,7 @@ export class DirectoryPlace implements BlobPlace {
       this.#mark = found
       return found
     } catch (error) {
-      throw placeError(error)
+      throw blobStoreError(error)
     }
   }
 
@@ -225,7 +225,7 @@ export class DirectoryPlace implements BlobPlace {
   async #confirm(): Promise<void> {
     if (this.#mark === undefined) await this.#calls.stat(this.description)
     else if ((await this.#loadMark()) !== this.#mark) {
-      throw placeUnavailable(`files: ${this.description} has lost its mark; is its disk mounted?`)
+      throw blobStoreUnavailable(`files: ${this.description} has lost its mark; is its disk mounted?`)
     }
   }
 

@@ -1,38 +1,38 @@
 import type { Log } from '../../core/log.ts'
-import { type BlobPlace, PlaceUrlRefused } from '../../store/blob-place.ts'
-import { DirectoryPlace } from './directory.ts'
+import { type BlobStore, BlobStoreUrlRefused } from '../../store/blob-place.ts'
+import { DirectoryBlobStore } from './directory.ts'
 
 // The only file that knows which kinds of places exist.
 
-interface PlaceSurroundings {
+interface BlobStoreContext {
   env: Record<string, string | undefined>
   now(): number
   log?: Log
 }
 
-type MakePlace = (value: string, surroundings: PlaceSurroundings) => Promise<BlobPlace>
+type MakeBlobStore = (value: string, surroundings: BlobStoreContext) => Promise<BlobStore>
 
 /** By the scheme of the URL. A kind is loaded when it is used. */
-const kinds = new Map<string, MakePlace>([
-  ['s3', async (url, { env, log }) => (await import('./s3.ts')).makeS3Place(url, env, log)],
+const kinds = new Map<string, MakeBlobStore>([
+  ['s3', async (url, { env, log }) => (await import('./s3.ts')).makeS3BlobStore(url, env, log)],
 ])
 
 /** The place that `--files` names: a directory, or a URL. Nothing is read or written yet. */
-export const makePlace: MakePlace = async (value, surroundings) => {
-  if (value === '') throw new PlaceUrlRefused('--files is empty; it takes a directory or s3://BUCKET/PREFIX')
+export const makeBlobStore: MakeBlobStore = async (value, surroundings) => {
+  if (value === '') throw new BlobStoreUrlRefused('--files is empty; it takes a directory or s3://BUCKET/PREFIX')
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(value)?.[1]?.toLowerCase()
-  if (scheme === undefined) return new DirectoryPlace(value, { now: surroundings.now })
+  if (scheme === undefined) return new DirectoryBlobStore(value, { now: surroundings.now })
   const make = kinds.get(scheme)
   // The rest of the URL is not repeated: it may contain a password.
   if (make === undefined) {
-    throw new PlaceUrlRefused(`--files begins with "${scheme}://"; it takes a directory or s3://BUCKET/PREFIX`)
+    throw new BlobStoreUrlRefused(`--files begins with "${scheme}://"; it takes a directory or s3://BUCKET/PREFIX`)
   }
   return make(value, surroundings)
 }
 
 /** The same; throws OperatorError if the place cannot be used now. A directory is made at the first upload. */
-export const openPlace: MakePlace = async (value, surroundings) => {
-  const place = await makePlace(value, surroundings)
-  await place.probe?.()
-  return place
+export const openBlobStore: MakeBlobStore = async (value, surroundings) => {
+  const blobStore = await makeBlobStore(value, surroundings)
+  await blobStore.probe?.()
+  return blobStore
 }

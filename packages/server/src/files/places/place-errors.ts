@@ -2,7 +2,7 @@ import { CubbyError } from '../../core/errors.ts'
 import { codeOf } from './file-calls.ts'
 
 /** What callers and clients learn of an error of the directory. Its text and paths are for the log. */
-export const placeError = (error: unknown): CubbyError => {
+export const blobStoreError = (error: unknown): CubbyError => {
   if (error instanceof CubbyError) return error
   const cause = `files: ${error instanceof Error ? error.message : String(error)}`
   const code = codeOf(error)
@@ -12,8 +12,8 @@ export const placeError = (error: unknown): CubbyError => {
       cause,
     })
   }
-  return placeUnavailable(cause)
+  return blobStoreUnavailable(cause)
 }
 
-export const placeUnavailable = (cause: string): CubbyError =>
+export const blobStoreUnavailable = (cause: string): CubbyError =>
   new CubbyError('unavailable', 'The place of the files cannot be used now; nothing was applied.', { cause })

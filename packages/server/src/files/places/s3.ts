@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os'
 import { CubbyError } from '../../core/errors.ts'
 import { blobPath, isBlobId } from '../../core/files/blob-id.ts'
 import type { Log } from '../../core/log.ts'
-import { BlobMissing, type BlobPlace, type BlobWriter, PlaceRefused } from '../../store/blob-place.ts'
+import { BlobMissing, type BlobStore, BlobStoreRefused, type BlobWriter } from '../../store/blob-place.ts'
 import { openDownload } from './s3/download.ts'
 import { isMissing, isOtherRange, lacksConditions, S3Failure, toCallersError, toStartError } from './s3/failure.ts'
 import { defaultTiming, type Payload, S3Requests, type Timing } from './s3/requests.ts'
@@ -24,33 +24,33 @@ const markName = 'cubby-mark'
  * Makes the place `s3://BUCKET/PREFIX`, with the credentials in the variables AWS_… of `env`, and sends nothing yet. Throws
  * OperatorError if a variable is missing or malformed.
  */
-export const makeS3Place = (
+export const makeS3BlobStore = (
   url: string,
   env: Environment,
   log: Log = () => {},
   { spoolDirectory = tmpdir(), timing }: S3Options = {},
-): S3Place => {
+): S3BlobStore => {
   const settings = readS3Settings(url, env)
   const isLocal = /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/.test(settings.endpoint)
   if (settings.endpoint.startsWith('http:') && !isLocal) {
     log('warn', 'the connection to S3 is not encrypted; give AWS_ENDPOINT_URL an https address')
   }
-  return new S3Place(settings, { ...defaultTiming, ...timing }, spoolDirectory, log)
+  return new S3BlobStore(settings, { ...defaultTiming, ...timing }, spoolDirectory, log)
 }
 
 /**
  * The same, and throws OperatorError if the place cannot be used: there is no such bucket, access is denied, it does not
  * answer.
  */
-export const openS3Place = async (
+export const openS3BlobStore = async (
   url: string,
   env: Environment,
   log?: Log,
   options?: S3Options,
-): Promise<BlobPlace> => {
-  const place = makeS3Place(url, env, log, options)
-  await place.probe()
-  return place
+): Promise<BlobStore> => {
+  const blobStore = makeS3BlobStore(url, env, log, options)
+  await blobStore.probe()
+  return blobStore
 }
 
 const trySpool = async (directory: string): Promise<void> => {
@@ -59,13 +59,13 @@ const trySpool = async (directory: string): Promise<void> => {
     await (await Spool.open(directory)).close()
   } catch (error) {
     const cause = error instanceof CubbyError ? error.cause : (error as Error).message
-    throw new PlaceRefused(
+    throw new BlobStoreRefused(
       `uploads need a directory for temporary files, and ${directory} is none (${cause}); set TMPDIR`,
     )
   }
 }
 
-class S3Place implements BlobPlace {
+class S3BlobStore implements BlobStore {
   readonly description: string
   readonly #settings: S3Settings
   readonly #requests: S3Requests
@@ -145,8 +145,8 @@ class S3Place implements BlobPlace {
   }
 
   async #getMark(): Promise<string | undefined> {
-    const answer = await unlessMissing(() => this.#requests.sendSmall({ method: 'GET', name: markName }))
-    return answer?.text.trim()
+    const response = await unlessMissing(() => this.#requests.sendSmall({ method: 'GET', name: markName }))
+    return response?.text.trim()
   }
 
   /** S3 keeps the first mark of several writers. Servers that do not know the condition may keep the last one. */

@@ -8,7 +8,7 @@ import { fileBytesMax, plainBodyBytesMax } from '../../core/limits.ts'
 import { parseTtl } from '../../core/records/record-data.ts'
 import { parseBucketAddress } from '../../operations/access.ts'
 import { bytesSourceOf } from '../../operations/files/bytes-source.ts'
-import { type FileAddress, requireFile, requirePlace, type StoredFile } from '../../operations/files/file-access.ts'
+import { type FileAddress, requireBlobStore, requireFile, type StoredFile } from '../../operations/files/file-access.ts'
 import { presentFile } from '../../operations/files/present-file.ts'
 import { filePageJson, listFiles, queryFilesOperation } from '../../operations/files/query-files.ts'
 import type { PutFileInput } from '../../operations/files/upload.ts'
@@ -87,9 +87,9 @@ export const fileHandlers = {
     const { record } = parseParameters(url, ['record'])
     const { access, nowMs } = exchange
     if (!parseFlagParameter(record, 'record')) {
-      const place = requirePlace(access)
+      const blobStore = requireBlobStore(access)
       return andThen(requireFile(access, address, nowMs), (file) =>
-        respondFile(exchange, file, bytesSourceOf(access.engine, place, file, access.apiKey.seq), {
+        respondFile(exchange, file, bytesSourceOf(access.engine, blobStore, file, access.apiKey.seq), {
           cacheControl: 'private, no-cache',
         }),
       )

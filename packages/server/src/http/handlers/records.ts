@@ -5,9 +5,9 @@ import { parseQuery } from '../../core/records/query.ts'
 import { noRangeKey } from '../../core/records/record-key.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { parseAddress } from '../../operations/access.ts'
-import { applyBatch, batchJson, parseBatchInSteps } from '../../operations/records/apply-batch.ts'
+import { applyBatch, batchJson, parseBatchInSlices } from '../../operations/records/apply-batch.ts'
 import { deleteRecord } from '../../operations/records/delete-record.ts'
-import { findRecords, parseFindInSteps, presentFound } from '../../operations/records/find-records.ts'
+import { findRecords, parseFindInSlices, presentFound } from '../../operations/records/find-records.ts'
 import { findRecord, type GetRecordInput, recordNotFound } from '../../operations/records/get-record.ts'
 import { parsePut, putRecord } from '../../operations/records/put-record.ts'
 import { queryPageJson, queryRecords } from '../../operations/records/query-records.ts'
@@ -85,7 +85,7 @@ export const recordHandlers = {
   findRecords(exchange: Exchange): Awaitable<Response> {
     const { db, table } = parseAddress(exchange.params.db, exchange.params.table)
     return exchange.withBody(bodyBytesMax, (text) =>
-      andThen(exchange.runSteps(parseFindInSteps(text)), (keys) => {
+      andThen(exchange.runSlices(parseFindInSlices(text)), (keys) => {
         refuseExtras(exchange)
         return andThen(findRecords(exchange.access, { db, table, keys }, exchange.nowMs), (found) =>
           respondLongText(exchange, presentFound(found)),
@@ -97,10 +97,10 @@ export const recordHandlers = {
   async applyBatch(exchange: Exchange): Promise<Response> {
     const { db, table } = parseAddress(exchange.params.db, exchange.params.table)
     const text = await exchange.readBody(batchBodyBytesMax)
-    const operations = await exchange.runSteps(parseBatchInSteps(text, exchange.nowMs))
+    const operations = await exchange.runSlices(parseBatchInSlices(text, exchange.nowMs))
     refuseExtras(exchange)
     const { access, nowMs } = exchange
-    const output = await applyBatch(access, { db, table, operations }, nowMs, (steps) => exchange.runSteps(steps))
+    const output = await applyBatch(access, { db, table, operations }, nowMs, (slices) => exchange.runSlices(slices))
     return respondText(exchange.requestId, batchJson(output))
   },
 }

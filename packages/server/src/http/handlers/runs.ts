@@ -4,7 +4,7 @@ import { readScalar } from '../../core/scalar.ts'
 import { waitSecondsRule } from '../../core/tasks/parse-numbers.ts'
 import { parseTaskAddress, type TaskAddress } from '../../operations/access.ts'
 import { readJson } from '../../operations/parse-input.ts'
-import { applyTaskBatch, parseTaskBatchInSteps } from '../../operations/runs/apply-task-batch.ts'
+import { applyTaskBatch, parseTaskBatchInSlices } from '../../operations/runs/apply-task-batch.ts'
 import { claimedJson, claimRuns, claimRunsOperation, parseClaim } from '../../operations/runs/claim-runs.ts'
 import { getRun } from '../../operations/runs/get-run.ts'
 import { presentRun } from '../../operations/runs/present-run.ts'
@@ -47,7 +47,7 @@ export const runHandlers = {
   async applyTaskBatch(exchange: Exchange): Promise<Response> {
     const address = taskOf(exchange)
     const text = await exchange.readBody(batchBodyBytesMax)
-    const operations = await exchange.runSteps(parseTaskBatchInSteps(text, address.task))
+    const operations = await exchange.runSlices(parseTaskBatchInSlices(text, address.task))
     refuseExtras(exchange)
     const output = await applyTaskBatch(exchange.access, { ...address, operations }, exchange.nowMs)
     return respondText(exchange.requestId, JSON.stringify(output))

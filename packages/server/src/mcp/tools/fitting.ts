@@ -1,5 +1,5 @@
 import { CubbyError } from '../../core/errors.ts'
-import { toolAnswerBytesMax } from '../../core/limits.ts'
+import { toolResponseBytesMax } from '../../core/limits.ts'
 import { shownKey } from '../../core/records/find.ts'
 import { headJson, recordJson } from '../../core/records/record-json.ts'
 import type { RecordKey } from '../../core/records/record-key.ts'
@@ -11,7 +11,7 @@ import type { StoredRecord } from '../../core/records/stored-record.ts'
 const frameBytes = 4_000
 
 /** For the items of an answer. */
-export const itemsBytesMax = toolAnswerBytesMax - frameBytes
+export const itemsBytesMax = toolResponseBytesMax - frameBytes
 
 /** A record that no answer has room for: without its data, and with the number of bytes of the data. */
 const recordWithoutData = (record: StoredRecord): string =>

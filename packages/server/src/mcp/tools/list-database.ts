@@ -1,5 +1,5 @@
 import { CubbyError } from '../../core/errors.ts'
-import { toolAnswerBytesMax } from '../../core/limits.ts'
+import { toolResponseBytesMax } from '../../core/limits.ts'
 import { presentBucket } from '../../operations/buckets/present-bucket.ts'
 import { listOfDatabase, presentLife } from '../../operations/lifecycle.ts'
 import { parseListing } from '../../operations/listing.ts'
@@ -14,7 +14,7 @@ const rowsMax = 100
 const fitting = async (read: (rows: number) => Promise<string>): Promise<string> => {
   for (let rows = rowsMax; ; rows = Math.ceil(rows / 2)) {
     const text = await read(rows)
-    if (rows === 1 || Buffer.byteLength(text) <= toolAnswerBytesMax) return text
+    if (rows === 1 || Buffer.byteLength(text) <= toolResponseBytesMax) return text
   }
 }
 
@@ -43,7 +43,7 @@ const partsOf = ({ access: { apiKey } }: ToolCall): readonly Part[] =>
   apiKey.kind === 'public' ? parts.filter(({ kind }) => kind !== 'task') : parts
 
 /** A cursor goes on in one part: its first letter says in which. */
-const placeOf = (cursor: unknown, parts: readonly Part[]): { from: number; cursor: string | undefined } => {
+const positionOf = (cursor: unknown, parts: readonly Part[]): { from: number; cursor: string | undefined } => {
   if (cursor === undefined || cursor === null) return { from: 0, cursor: undefined }
   const from = typeof cursor === 'string' ? parts.findIndex(({ letter }) => cursor.startsWith(letter)) : -1
   if (from >= 0) return { from, cursor: (cursor as string).slice(1) || undefined }
@@ -57,14 +57,14 @@ const placeOf = (cursor: unknown, parts: readonly Part[]): { from: number; curso
 export const listDatabase = (call: ToolCall, db: string, deleted: boolean, cursor: unknown): Promise<string> => {
   const { access, nowMs } = call
   const parts = partsOf(call)
-  const place = placeOf(cursor, parts)
+  const position = positionOf(cursor, parts)
   return fitting(async (rows) => {
     const answer: Record<string, unknown> = { db }
     let left = rows
-    for (let i = place.from; i < parts.length; i++) {
+    for (let i = position.from; i < parts.length; i++) {
       const { name, kind, letter, present } = parts[i]!
       if (left === 0) return JSON.stringify({ ...answer, cursor: letter })
-      const input = { db, deleted, limit: left, cursor: i === place.from ? place.cursor : undefined }
+      const input = { db, deleted, limit: left, cursor: i === position.from ? position.cursor : undefined }
       const page = await listOfDatabase(kind)(access, input, nowMs)
       answer[name] = page.rows.map(present)
       if (page.cursor !== null) return JSON.stringify({ ...answer, cursor: letter + page.cursor })

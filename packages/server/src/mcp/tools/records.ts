@@ -3,9 +3,9 @@ import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
 import {
   bodyBytesMax,
-  toolAnswerBytesMax,
   toolFieldsMax,
   toolRecordsMax,
+  toolResponseBytesMax,
   toolRowsDefault,
   toolRowsMax,
 } from '../../core/limits.ts'
@@ -98,7 +98,7 @@ export const getRecordsTool: Tool = {
       if (small !== undefined) return small
       // Alone, it may have all of the answer.
       const whole = keys.length === 1 && entries[0] !== undefined ? foundJson(recordJson(entries[0])) : undefined
-      if (whole !== undefined && Buffer.byteLength(whole) <= toolAnswerBytesMax) return whole
+      if (whole !== undefined && Buffer.byteLength(whole) <= toolResponseBytesMax) return whole
       const bytesMax = itemsBytesMax - (keysBytes ?? refuseLongKeys(keys, 'keys'))
       const found: string[] = []
       for (const entry of entries) if (entry !== undefined) found.push(fittingRecord(entry, bytesMax))

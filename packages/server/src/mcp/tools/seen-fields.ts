@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../core/records/stored-record.ts'
-import { runThrough, type Steps, stepUnits } from '../../core/steps.ts'
+import { runThrough, type Slices, sliceUnits } from '../../core/steps.ts'
 import { ObjectWalk, type Span, valueSpan } from '../../core/text/json-span.ts'
 import type { TableAddress } from '../../operations/access.ts'
 import { queryRecords } from '../../operations/records/query-records.ts'
@@ -118,12 +118,12 @@ class Fields {
   }
 }
 
-function* readFields(records: readonly StoredRecord[], fields: Fields): Steps<void> {
+function* readFields(records: readonly StoredRecord[], fields: Fields): Slices<void> {
   let units = 0
   for (const { data } of records) {
     fields.addRecord(data)
     units += data.length
-    if (units < stepUnits) continue
+    if (units < sliceUnits) continue
     yield
     units = 0
   }
@@ -154,13 +154,13 @@ export const seenFields = async (
     const found = await queryRecords(call.access, { ...address, query }, call.nowMs)
     const records = found.records as StoredRecord[]
     // Records that take several turns are memory between them; others are read in this one, and wait for nobody.
-    if (!hasRoom && unitsOf(records) > stepUnits) {
+    if (!hasRoom && unitsOf(records) > sliceUnits) {
       await call.takeRoom('listing')
       continue
     }
-    const steps = readFields(records, seen)
-    if (hasRoom) await call.runSteps(steps)
-    else runThrough(steps)
+    const slices = readFields(records, seen)
+    if (hasRoom) await call.runSlices(slices)
+    else runThrough(slices)
     cursor = found.cursor
     page++
   }

@@ -1,5 +1,5 @@
 import { andThen } from '../../core/awaitable.ts'
-import { bodyBytesMax, toolAnswerBytesMax, waitSecondsMax } from '../../core/limits.ts'
+import { bodyBytesMax, toolResponseBytesMax, waitSecondsMax } from '../../core/limits.ts'
 import { type Run, runStatuses } from '../../core/tasks/run.ts'
 import { getRun, getRunOperation } from '../../operations/runs/get-run.ts'
 import { runJson } from '../../operations/runs/present-run.ts'
@@ -13,7 +13,7 @@ const nothing = 'null'
 const fittingRun = ({ access }: ToolCall, run: Run, task: string): string => {
   const isPublic = access.apiKey.kind === 'public'
   const whole = runJson(run, task, { isPublic })
-  if (whole.length * 3 <= toolAnswerBytesMax || Buffer.byteLength(whole) <= toolAnswerBytesMax) return whole
+  if (whole.length * 3 <= toolResponseBytesMax || Buffer.byteLength(whole) <= toolResponseBytesMax) return whole
   const resultBytes = run.result === null ? 0 : Buffer.byteLength(run.result)
   // The rest is small: progress has at most 4,096 bytes. It stays text, so that its numbers stay as they were written.
   const rest = runJson({ ...run, payload: nothing, result: nothing }, task, { isPublic })

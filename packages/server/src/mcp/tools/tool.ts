@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../core/awaitable.ts'
 import type { Members } from '../../core/members.ts'
-import type { AnswerRoom, RunSteps } from '../../core/steps.ts'
+import type { ResponseRoom, RunSlices } from '../../core/steps.ts'
 import type { Access } from '../../operations/access.ts'
 import type { Waiting } from '../../operations/runs/waiting.ts'
 
@@ -8,7 +8,7 @@ import type { Waiting } from '../../operations/runs/waiting.ts'
 export type ToolSchema = Readonly<Record<string, unknown>>
 
 /** One call of a tool. `Waiting` is for tools that wait for a run. */
-export interface ToolCall extends Waiting, AnswerRoom {
+export interface ToolCall extends Waiting, ResponseRoom {
   readonly access: Access
   readonly nowMs: number
   /** The arguments as JSON text, with `db`. Text, because the data of a record is stored as it was sent. */
@@ -18,7 +18,7 @@ export interface ToolCall extends Waiting, AnswerRoom {
   /** The address at which the caller reached the server, without a slash at its end. */
   readonly baseUrl: string
   /** Runs long work in parts. */
-  readonly runSteps: RunSteps
+  readonly runSlices: RunSlices
 }
 
 export interface Tool {
@@ -36,6 +36,6 @@ export interface Tool {
   readonly refusesUnknown?: true
   /** Of the arguments as JSON. Default: that of a body without a record, because they are read at once. */
   readonly argumentsBytesMax?: number
-  /** The answer as JSON text of at most `toolAnswerBytesMax` bytes: an object that `output` describes. */
+  /** The answer as JSON text of at most `toolResponseBytesMax` bytes: an object that `output` describes. */
   run(call: ToolCall): Awaitable<string>
 }

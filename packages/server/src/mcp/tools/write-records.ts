@@ -6,7 +6,7 @@ import { parseFlag, parseObject, refuseUnknownMembers } from '../../core/members
 import { shownKey } from '../../core/records/find.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { parseRecordKey } from '../../core/records/record-key.ts'
-import { type Steps, stepUnits } from '../../core/steps.ts'
+import { type Slices, sliceUnits } from '../../core/steps.ts'
 import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 import { type ElementList, readListBody } from '../../core/text/list-body.ts'
@@ -37,10 +37,10 @@ import type { Tool, ToolCall } from './tool.ts'
 type Parse<T> = (envelope: Envelope, field: string) => T
 
 const readRecords = async <T extends { hashKey: string; rangeKey: string }>(
-  { text, runSteps }: ToolCall,
+  { text, runSlices }: ToolCall,
   parse: Parse<T>,
 ): Promise<TableAddress & { records: T[] }> => {
-  const { members, list } = await runSteps(readListBody(text, 'records', toolRecordsMax))
+  const { members, list } = await runSlices(readListBody(text, 'records', toolRecordsMax))
   const address = parseAddress(members.db, members.table)
   refuseCount(members.records, list)
   const records = list.first.map((envelope, i) => parse(envelope, `records[${i}]`))
@@ -106,7 +106,7 @@ const putRefused = (field: string, current: number | undefined): CubbyError =>
 type Put = RecordToPut & { condition: Condition | undefined }
 
 /** In steps: 25 records may have 10 MB. */
-function* toOperations(records: readonly Put[], indices: Indices): Steps<RecordOperation[]> {
+function* toOperations(records: readonly Put[], indices: Indices): Slices<RecordOperation[]> {
   const operations: RecordOperation[] = []
   let units = 0
   for (const { hashKey, rangeKey, data, ttlSeconds, condition } of records) {
@@ -117,7 +117,7 @@ function* toOperations(records: readonly Put[], indices: Indices): Steps<RecordO
       throw error instanceof CubbyError ? error.within(`records[${operations.length}]`) : error
     }
     units += data.length
-    if (units < stepUnits) continue
+    if (units < sliceUnits) continue
     yield
     units = 0
   }
@@ -159,7 +159,7 @@ export const putRecordsTool: Tool = {
       return { ...record, condition: conditionOfPut(members.ifUpdatedAt, members.overwrite, field) }
     })
     const table = await requireTable(access, address, nowMs)
-    const operations = await call.runSteps(toOperations(records, table.indices))
+    const operations = await call.runSlices(toOperations(records, table.indices))
     const results = await writeAll(call, address, operations, table, putRefused)
     const written = records.map((record, i) => ({
       ...shownKey(record),

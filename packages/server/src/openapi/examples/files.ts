@@ -11,14 +11,14 @@ const published = [...given, publish].map(givenStep)
 const tag = `"${stored.sha256}"`
 /** A part of the content: the word "bytes". */
 const range = { Range: 'bytes=4-8' }
-const part = { status: 206, headers: { 'Content-Range': `bytes 4-8/${stored.size}` }, answer: 'bytes' }
+const part = { status: 206, headers: { 'Content-Range': `bytes 4-8/${stored.size}` }, response: 'bytes' }
 
 const changed: Omit<HttpExample, 'given'> = {
   name: 'otherBytes',
   summary: 'Not the bytes that are meant',
   parameters: { 'If-Match': '"0"' },
   status: 412,
-  answer: errorBody('precondition_failed', {
+  response: errorBody('precondition_failed', {
     message: `The bytes of the file have the tag ${tag}, which If-Match does not name.`,
     field: 'If-Match',
     hint: 'Read the file without If-Match, or with the ETag of an earlier answer with its bytes.',
@@ -30,7 +30,7 @@ const outside: Omit<HttpExample, 'given'> = {
   summary: 'A range behind the end of the file',
   parameters: { Range: 'bytes=100-' },
   status: 416,
-  answer: errorBody('range_not_satisfiable', {
+  response: errorBody('range_not_satisfiable', {
     message: `The file has ${stored.size} bytes; the range has none of them.`,
     field: 'Range',
     hint: 'Content-Range has the size of the file: bytes */<size>.',
@@ -63,7 +63,7 @@ export const readFileByUrl: HttpExample[] = [
     given: published,
     status: 200,
     headers: { ETag: tag },
-    answer: picture.content,
+    response: picture.content,
   },
   { name: 'range', summary: 'A part of the bytes', given: published, parameters: range, ...part },
   {
@@ -74,7 +74,7 @@ export const readFileByUrl: HttpExample[] = [
     status: 304,
     headers: { ETag: tag },
   },
-  { name: 'private', summary: 'A private file, or none', given: theFile, status: 404, answer: noFile },
+  { name: 'private', summary: 'A private file, or none', given: theFile, status: 404, response: noFile },
   { ...changed, given: published },
   { ...outside, given: published },
 ]
@@ -100,7 +100,7 @@ export const putFileByUrl: HttpExample[] = [
     ...{ ...upload, parameters: { ...signedParameters, ...upload.parameters } },
     status: 200,
     headers: { ETag: `"${fileExampleAt}"` },
-    answer: stored,
+    response: stored,
   },
   {
     name: 'taken',
@@ -108,7 +108,7 @@ export const putFileByUrl: HttpExample[] = [
     given: [...theFile, askForUrl],
     ...{ ...upload, parameters: { ...signedParameters, ...upload.parameters } },
     status: 412,
-    answer: errorBody('precondition_failed', {
+    response: errorBody('precondition_failed', {
       message: `The file is at version ${fileExampleAt}; nothing was changed.`,
       hint: 'This URL creates a file and does not replace one. Ask for a URL of another name, or for one made with "replace": true.',
     }),
@@ -119,6 +119,6 @@ export const putFileByUrl: HttpExample[] = [
     given: [givenStep(createAvatars)],
     ...upload,
     status: 404,
-    answer: noFile,
+    response: noFile,
   },
 ]

@@ -25,7 +25,7 @@ export interface HttpExample {
   status: number
   /** Headers of the answer that are worth showing. */
   headers?: Record<string, string>
-  answer?: unknown
+  response?: unknown
   contentType?: string
   /** The same with our client. Absent: it has no method for it, or rejects it before it is sent. */
   client?: WrittenCall
@@ -71,7 +71,7 @@ export const givenStep = ({ operation, input, output }: ExampleCall): GivenStep 
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(body !== undefined && { body }),
     ...(bytes !== undefined && { bytes }),
-    ...(output === undefined ? {} : { answer: output }),
+    ...(output === undefined ? {} : { response: output }),
   }
 }
 
@@ -128,7 +128,7 @@ export const toHttpExample = (
     ...(client && sentByClient(answered) && { client: clientCall(client, input, wants === 'minimal') }),
     status: answered,
     ...(error === undefined
-      ? { ...(tagged && { headers: { ETag: `"${tag}"` } }), ...(output !== undefined && { answer: output }) }
-      : { answer: errorBody(error.code, { ...error, hint: hintOver(operation, input, error) }) }),
+      ? { ...(tagged && { headers: { ETag: `"${tag}"` } }), ...(output !== undefined && { response: output }) }
+      : { response: errorBody(error.code, { ...error, hint: hintOver(operation, input, error) }) }),
   }
 }

@@ -6,7 +6,7 @@ export const getEntryPoint: HttpExample[] = [
     name: 'program',
     summary: 'For a program',
     status: 200,
-    answer: {
+    response: {
       name: 'Cubby',
       version: packageJson.version,
       docs: 'http://127.0.0.1:4600/docs',
@@ -19,10 +19,10 @@ export const getEntryPoint: HttpExample[] = [
   },
 ]
 
-export const checkHealth: HttpExample[] = [{ name: 'alive', summary: 'Alive', status: 200, answer: { status: 'ok' } }]
+export const checkHealth: HttpExample[] = [{ name: 'alive', summary: 'Alive', status: 200, response: { status: 'ok' } }]
 
 export const checkReadiness: HttpExample[] = [
-  { name: 'ready', summary: 'Ready', status: 200, answer: { status: 'ready' } },
+  { name: 'ready', summary: 'Ready', status: 200, response: { status: 'ready' } },
 ]
 
 export const getDescription: HttpExample[] = [
@@ -30,7 +30,7 @@ export const getDescription: HttpExample[] = [
     name: 'description',
     summary: 'This document, shortened',
     status: 200,
-    answer: { openapi: '3.1.0', info: { title: 'Cubby' } },
+    response: { openapi: '3.1.0', info: { title: 'Cubby' } },
   },
 ]
 
@@ -39,7 +39,7 @@ export const getDocsPage: HttpExample[] = [
     name: 'page',
     summary: 'The page, shortened',
     status: 200,
-    answer: '<!doctype html>\n<html lang="en">',
+    response: '<!doctype html>\n<html lang="en">',
     contentType: 'text/html',
   },
 ]
@@ -49,7 +49,7 @@ export const getDocsText: HttpExample[] = [
     name: 'text',
     summary: 'The text, shortened',
     status: 200,
-    answer: '# HTTP API\n',
+    response: '# HTTP API\n',
     contentType: 'text/markdown',
   },
 ]
@@ -59,7 +59,7 @@ export const getSkill: HttpExample[] = [
     name: 'skill',
     summary: 'The skill, shortened',
     status: 200,
-    answer: '---\nname: cubby\n',
+    response: '---\nname: cubby\n',
     contentType: 'text/markdown',
   },
 ]
@@ -69,7 +69,7 @@ export const getSkillIndex: HttpExample[] = [
     name: 'index',
     summary: 'The index, with a shortened description',
     status: 200,
-    answer: {
+    response: {
       $schema: 'https://schemas.agentskills.io/discovery/0.2.0/schema.json',
       skills: [
         {
@@ -89,7 +89,7 @@ export const getLlmsText: HttpExample[] = [
     name: 'list',
     summary: 'The list, shortened',
     status: 200,
-    answer: '# Cubby\n',
+    response: '# Cubby\n',
     contentType: 'text/plain',
   },
 ]

@@ -20,13 +20,13 @@ export const codeViews = (sources: Record<Language, string>): Html =>
 
 const statusView = (status: number): Html => html`<span class="status ${status < 400 ? 'ok' : 'bad'}">${status}</span>`
 
-export const answerView = ({
+export const responseView = ({
   status,
   headers = {},
-  answer,
-}: Pick<HttpExample, 'status' | 'headers' | 'answer'>): Html => {
+  response,
+}: Pick<HttpExample, 'status' | 'headers' | 'response'>): Html => {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\n`)
-  const body = typeof answer === 'string' ? answer : answer === undefined ? '' : literal(answer, json)
+  const body = typeof response === 'string' ? response : response === undefined ? '' : literal(response, json)
   const text = [lines.join(''), body].filter((part) => part !== '').join('\n')
   const shown = text === '' ? html`<p class="note">No body.</p>` : html`<pre data-syntax="json">${text}</pre>`
   return html`<div class="answer"><p class="label">Answer ${statusView(status)}</p>${shown}</div>`
@@ -36,7 +36,7 @@ const exampleView = (operationId: string, { example, request }: Sample, first: b
   const { name, summary, status, given = [] } = example
   const content = html`<summary>${summary} ${statusView(status)}</summary>
 <div class="request">${givenNote(given)}${codeViews(samplesOf(request, example))}</div>
-${answerView(example)}`
+${responseView(example)}`
   const group = `${operationId}-examples`
   // The browser closes the open one of the same name.
   return first

@@ -14,8 +14,8 @@ const parameterList = (document: OpenApiDocument, entry: Entry): Html => {
   const parameters = parametersOf(document, entry)
   if (parameters.length === 0) return html``
   const prefix = entry.operation.operationId
-  const rows = parameters.map(({ name, in: place, schema, required = false, description }) =>
-    fieldView({ id: `${prefix}-${name}`, name, schema, required, description, place }),
+  const rows = parameters.map(({ name, in: parameterIn, schema, required = false, description }) =>
+    fieldView({ id: `${prefix}-${name}`, name, schema, required, description, place: parameterIn }),
   )
   return html`<h4>Parameters</h4><dl class="fields">${rows}</dl>`
 }
@@ -53,7 +53,7 @@ const errorCodesOf = (response: ResponseObject): string[] => {
   return named ?? ((narrowed?.properties?.error?.properties?.code?.enum ?? []) as string[])
 }
 
-const answerView = (document: OpenApiDocument, status: string, value: ResponseObject | Reference): Html => {
+const responseView = (document: OpenApiDocument, status: string, value: ResponseObject | Reference): Html => {
   const response = resolve(document, value)
   const codes = errorCodesOf(response)
   const schema = Object.values(response.content ?? {})[0]?.schema
@@ -68,7 +68,7 @@ const answerList = (document: OpenApiDocument, { operation }: Entry): Html => ht
 <dl class="answers">${Object.entries(operation.responses)
   // The HTTP parser sends it; the introduction explains it once.
   .filter(([status]) => status !== '431')
-  .map(([status, value]) => answerView(document, status, value))}</dl>`
+  .map(([status, value]) => responseView(document, status, value))}</dl>`
 
 // ── The section ────────────────────────────────────────────────────────────────────────────────────────────
 

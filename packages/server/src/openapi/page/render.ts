@@ -2,7 +2,7 @@ import { titleOf } from '../operations.ts'
 import type { OpenApiDocument } from '../types.ts'
 import { type Entry, entriesOf } from './entries.ts'
 import { errorsView } from './errors-view.ts'
-import { answerView, codeViews } from './example-view.ts'
+import { codeViews, responseView } from './example-view.ts'
 import { Html, html } from './html.ts'
 import { inline, markdown, topicsOf } from './markdown.ts'
 import { operationView } from './operation-view.ts'
@@ -94,11 +94,11 @@ const headersView = (label: string, lines: string): Html =>
 /** What a topic talks about, to be seen beside it. */
 const illustrations = ({ components }: OpenApiDocument): Record<string, Html> => ({
   'api-keys': headersView('Request with a key', 'Authorization: Bearer svc_live_…'),
-  answers: headersView(
+  responses: headersView(
     'Headers of an answer',
     'Content-Type: application/json\nCache-Control: private, no-cache\nX-Request-Id: HJ4c9fQ2-1z',
   ),
-  errors: answerView({ status: 400, answer: components.examples.invalid_request!.value }),
+  errors: responseView({ status: 400, response: components.examples.invalid_request!.value }),
   'versions-of-a-record': headersView(
     'Answer, then a write that needs this version',
     'ETag: "1767780000000"\n\nIf-Match: "1767780000000"',

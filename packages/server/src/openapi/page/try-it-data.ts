@@ -29,9 +29,13 @@ const operationData = (document: OpenApiDocument, entry: Entry): TryItOperation 
     hasBody: operation.requestBody !== undefined,
     takesBytes: takesBytes(operation),
     parameters: [
-      ...parametersOf(document, entry).map(({ name, in: place, required = false }) => ({ name, place, required })),
+      ...parametersOf(document, entry).map(({ name, in: parameterIn, required = false }) => ({
+        name,
+        parameterIn,
+        required,
+      })),
       // OpenAPI has it as part of the body, not as a parameter.
-      ...(takesBytes(operation) ? [{ name: 'Content-Type', place: 'header' as const, required: false }] : []),
+      ...(takesBytes(operation) ? [{ name: 'Content-Type', parameterIn: 'header' as const, required: false }] : []),
     ],
     examples: Object.fromEntries(samples.map((sample) => [sample.example.name, exampleOf(sample)])),
   }

@@ -6,9 +6,9 @@ import { literal, python, Source, typescript } from './literal.ts'
 /** What a sample prints of the answer. */
 type Shown = 'json' | 'text' | 'headers'
 
-const shownOf = ({ answer }: HttpExample): Shown => {
-  if (answer === undefined) return 'headers'
-  return typeof answer === 'string' ? 'text' : 'json'
+const shownOf = ({ response }: HttpExample): Shown => {
+  if (response === undefined) return 'headers'
+  return typeof response === 'string' ? 'text' : 'json'
 }
 
 // ── TypeScript ─────────────────────────────────────────────────────────────────────────────────────────────

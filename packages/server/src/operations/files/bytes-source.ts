@@ -1,11 +1,11 @@
 import { isStoreBlobId } from '../../core/files/blob-id.ts'
 import { sha256Of } from '../../core/files/content-digest.ts'
-import { BlobChanged, BlobMissing, type BlobPlace } from '../../store/blob-place.ts'
+import { BlobChanged, BlobMissing, type BlobStore } from '../../store/blob-place.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { StoredFile } from './file-access.ts'
 
 /** Where the bytes of one file are read. */
-export interface BytesSource extends Pick<BlobPlace, 'description' | 'read' | 'size'> {
+export interface BytesSource extends Pick<BlobStore, 'description' | 'read' | 'size'> {
   /** It has compared all bytes with their digest before it gives any. */
   readonly isCompared?: true
 }
@@ -38,7 +38,7 @@ const storeSource = (
 /** `keySeq`: the API key that asks, as in `Records.get`. */
 export const bytesSourceOf = (
   engine: Pick<Engine, 'files' | 'description'>,
-  place: BlobPlace,
+  blobStore: BlobStore,
   file: Pick<StoredFile, 'bucket' | 'content'>,
   keySeq: number,
-): BytesSource => (isStoreBlobId(file.content.blob) ? storeSource(engine, file, keySeq) : place)
+): BytesSource => (isStoreBlobId(file.content.blob) ? storeSource(engine, file, keySeq) : blobStore)

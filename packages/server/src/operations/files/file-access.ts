@@ -4,7 +4,7 @@ import { parseFileName } from '../../core/files/file-name.ts'
 import { type FileContent, fileKey, readFileContent } from '../../core/files/file-record.ts'
 import { call } from '../../core/hint.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
-import type { BlobPlace } from '../../store/blob-place.ts'
+import type { BlobStore } from '../../store/blob-place.ts'
 import type { Condition } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, type BucketAddress, parseBucketAddress } from '../access.ts'
@@ -113,8 +113,8 @@ export const holds = (condition: Condition | undefined, current: number | undefi
 }
 
 /** Where the bytes of files are. Throws `unavailable` if this process was not told. */
-export const requirePlace = ({ place }: Pick<Access, 'place'>): BlobPlace => {
-  if (place !== undefined) return place
+export const requireBlobStore = ({ blobStore }: Pick<Access, 'blobStore'>): BlobStore => {
+  if (blobStore !== undefined) return blobStore
   throw new CubbyError('unavailable', 'This server has no place for the bytes of files.', {
     hint: 'The operator starts it with --files: a directory, or s3://BUCKET/PREFIX.',
   })

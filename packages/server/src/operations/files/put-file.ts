@@ -18,7 +18,14 @@ import { defineOperation } from '../operation.ts'
 import { parseCondition } from '../records/condition.ts'
 import { binaryBytes, inputOf, ref } from '../schema.ts'
 import { fileExampleAt, fileOf, given, inAvatars, picture, stored } from './examples.ts'
-import { fileConditionFailed, holds, parseFileAddress, readFile, requirePlace, type StoredFile } from './file-access.ts'
+import {
+  fileConditionFailed,
+  holds,
+  parseFileAddress,
+  readFile,
+  requireBlobStore,
+  type StoredFile,
+} from './file-access.ts'
 import { presentFile } from './present-file.ts'
 import { condition, fileAddressRequired, fileMembers, putMembers } from './schemas.ts'
 import { storeInStore } from './store-small-file.ts'
@@ -26,7 +33,7 @@ import type { AcceptedUpload, PutFileInput, UploadBytes } from './upload.ts'
 
 /** What can be decided before the bytes arrive. */
 export const acceptUpload = async (access: Access, input: PutFileInput, nowMs: number): Promise<AcceptedUpload> => {
-  const place = requirePlace(access)
+  const blobStore = requireBlobStore(access)
   const bucket = await requireBucket(access, input, nowMs)
   const { condition, bucketId = bucket.publicId } = input
   if (bucket.publicId !== bucketId) throw await notFound('bucket', access, input, nowMs)
@@ -34,7 +41,7 @@ export const acceptUpload = async (access: Access, input: PutFileInput, nowMs: n
     const current = (await readFile(access, bucket, input.name, nowMs))?.updatedAtMs
     if (!holds(condition, current)) throw fileConditionFailed(input, condition, current)
   }
-  return { place, bucket }
+  return { blobStore, bucket }
 }
 
 type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
@@ -74,9 +81,9 @@ export const storeUpload = async (
   const { bytes } = input
   // Without a declared length the place it is, whatever the length turns out to be.
   if (bytes === undefined || bytes > smallUploadBytesMax) {
-    return storeInPlace(access, accepted, input, source.chunks(), now)
+    return putInBlobStore(access, accepted, input, source.chunks(), now)
   }
-  const { inStore } = accepted.place
+  const { inStore } = accepted.blobStore
   const isKept = inStore !== undefined && bytes <= inStore.bytesMax
   if (isKept) await inStore.prepare()
   const whole = await source.whole(bytes)
@@ -84,15 +91,15 @@ export const storeUpload = async (
     if (input.sha256 !== undefined) refuseOtherDigest(input.sha256, sha256Of(whole))
     return isKept
       ? await storeInStore(access, accepted.bucket, whole, input, now)
-      : await storeInPlace(access, accepted, input, [whole], now)
+      : await putInBlobStore(access, accepted, input, [whole], now)
   } finally {
     freeChunk(whole)
   }
 }
 
-const storeInPlace = async (
+const putInBlobStore = async (
   access: Access,
-  { place, bucket }: AcceptedUpload,
+  { blobStore, bucket }: AcceptedUpload,
   input: PutFileInput,
   chunks: Chunks,
   now: () => number,
@@ -106,7 +113,7 @@ const storeInPlace = async (
   let writer: BlobWriter | undefined
   let mayArriveLater = false
   try {
-    writer = await place.write(blob, input.bytes)
+    writer = await blobStore.write(blob, input.bytes)
     const { size, sha256, crc32 } = await writeBytes(writer, chunks, input)
     const finishing = writer
     // Once it is finished, the blob may only be removed by way of its row: a commit whose outcome is unknown may refer to it.
@@ -126,7 +133,7 @@ const storeInPlace = async (
     await writer?.abort()
     // Bytes that S3 has received without an answer may appear there later, after a sweep that came at once. Then, and if
     // this fails, the sweep finds the blob a day later.
-    if (!(mayArriveLater && place.mayWriteLate())) await engine.files.abandon(blob, now()).catch(() => {})
+    if (!(mayArriveLater && blobStore.mayWriteLate())) await engine.files.abandon(blob, now()).catch(() => {})
     throw error
   }
 }

@@ -13,7 +13,7 @@ import { pageBytesMax } from '../../core/limits.ts'
 import { countPageJson } from '../../core/records/record-json.ts'
 import type { Scan } from '../../core/records/scan.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
-import { type AnswerRoom, type RunSteps, runThrough, type Steps } from '../../core/steps.ts'
+import { type ResponseRoom, type RunSlices, runThrough, type Slices } from '../../core/steps.ts'
 import type { Keyring } from '../../core/store-secrets.ts'
 import type { Page } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
@@ -84,7 +84,7 @@ function* presentFitting(
   records: readonly StoredRecord[],
   present: (record: StoredRecord) => string,
   known: readonly Presented[],
-): Steps<Presented[]> {
+): Slices<Presented[]> {
   const fitting: Presented[] = []
   let bytes = 1
   for (const [i, record] of records.entries()) {
@@ -103,12 +103,12 @@ function* presentFitting(
  * long as its name: then the page is read again with fewer rows, since only the engine knows the position of a row.
  */
 const readPage =
-  (runSteps: RunSteps) =>
+  (runSlices: RunSlices) =>
   async ({ access: { engine, apiKey }, bucket, page, limit, nowMs, present }: Listing): Promise<ReadFiles> => {
     let known: Presented[] = []
     for (let rows = limit; ; rows = known.length) {
       const { records, next } = await engine.records.scan(bucket, page, rows, nowMs, apiKey.seq)
-      known = await runSteps(presentFitting(records, present, known))
+      known = await runSlices(presentFitting(records, present, known))
       if (known.length === records.length) return { items: known.map(({ text }) => text), next }
     }
   }
@@ -135,7 +135,7 @@ const folderStepRowsMin = 8
  * look-up, however many names it has. While there are none, each step reads twice as many rows as the one before.
  */
 const readFolders =
-  (runSteps: RunSteps) =>
+  (runSlices: RunSlices) =>
   async ({ access: { engine, apiKey }, bucket, query, page, limit, nowMs, present }: Listing): Promise<ReadFiles> => {
     const items: string[] = []
     const folders: string[] = []
@@ -145,7 +145,7 @@ const readFolders =
     let folder: string | undefined
 
     /** Adds files and folders while they fit; false if one did not. */
-    function* take(records: readonly StoredRecord[]): Steps<boolean> {
+    function* take(records: readonly StoredRecord[]): Slices<boolean> {
       for (const [i, record] of records.entries()) {
         if (i % filesPerStep === filesPerStep - 1) yield
         if (folder !== undefined && record.rangeKey.startsWith(folder)) continue
@@ -163,7 +163,7 @@ const readFolders =
 
     for (let rows = folderStepRowsMin; ; ) {
       const { records, next } = await engine.records.scan(bucket, scan, rows, nowMs, apiKey.seq)
-      if (!(await runSteps(take(records)))) return { items, folders, next: last }
+      if (!(await runSlices(take(records)))) return { items, folders, next: last }
       if (next === undefined) return { items, folders, next: undefined }
       const position = folder === undefined ? next : last!
       // The engine has passed as many expired files as it may.
@@ -220,21 +220,21 @@ const queryWith = async <P extends ReadFiles | undefined>(
   return { items, folders, count: items.length + (folders?.length ?? 0), cursor: cursorAt(next) }
 }
 
-/** The page of a query; `present` makes the text of each file, and `runSteps` runs that in parts. */
+/** The page of a query; `present` makes the text of each file, and `runSlices` runs that in parts. */
 export const queryFiles = (
   access: Access,
   input: QueryFilesInput,
   nowMs: number,
   present: PresentFile,
-  runSteps: RunSteps = runThrough,
+  runSlices: RunSlices = runThrough,
 ): Promise<FilePage> =>
-  queryWith(access, input, nowMs, present, (input.query.folders ? readFolders : readPage)(runSteps))
+  queryWith(access, input, nowMs, present, (input.query.folders ? readFolders : readPage)(runSlices))
 
 /** The request that a listing is for. Time and access are read when they are needed: a wait checks the key again. */
-export interface ListingCall extends AnswerRoom {
+export interface ListingCall extends ResponseRoom {
   readonly access: Access
   readonly nowMs: number
-  runSteps<T>(steps: Steps<T>): Awaitable<T>
+  runSlices<T>(slices: Slices<T>): Awaitable<T>
 }
 
 /** The page of a query for a caller among many. A small page waits for nobody; a large one until there is room for it. */
@@ -247,7 +247,7 @@ export const listFiles = async (call: ListingCall, input: QueryFilesInput, base:
     if (small !== undefined) return small
     await call.takeRoom('listing')
   }
-  return queryFiles(call.access, input, call.nowMs, present(), (steps) => call.runSteps(steps))
+  return queryFiles(call.access, input, call.nowMs, present(), (slices) => call.runSlices(slices))
 }
 
 export const filePageJson = ({ items, folders, count, cursor }: FilePage): string => {

@@ -1,5 +1,5 @@
 import type { Visibility } from '../../core/files/file-record.ts'
-import type { BlobPlace } from '../../store/blob-place.ts'
+import type { BlobStore } from '../../store/blob-place.ts'
 import type { Condition } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
 import type { FileAddress } from './file-access.ts'
@@ -31,6 +31,6 @@ export interface UploadBytes {
 
 /** An upload that may begin. */
 export interface AcceptedUpload {
-  place: BlobPlace
+  blobStore: BlobStore
   bucket: Table
 }

@@ -55,7 +55,7 @@ export const putItemOperation = defineOperation({
     body: { schema: 'Item', required: true, bytesMax: bodyBytesMax, member: 'data' },
   },
   condition: 'put',
-  answersMinimal: true,
+  respondsMinimal: true,
   version: ({ updatedAtMs }) => updatedAtMs,
   parse: parseInput,
   run: putRecord,

@@ -4,7 +4,7 @@ import { batchBodyBytesMax } from '../../core/limits.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
-import { type RunSteps, runThrough, type Steps, stepUnits } from '../../core/steps.ts'
+import { type RunSlices, runThrough, type Slices, sliceUnits } from '../../core/steps.ts'
 import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 import type { ElementList } from '../../core/text/list-body.ts'
@@ -15,7 +15,7 @@ import { readBatch, refuseWrongCount } from '../batch-body.ts'
 import { inOrders, laterAt, secondOrderAt, withClientCondition } from '../example.ts'
 import { notFound, requireTable, writeRecords } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
-import { applyOperations, type Placed } from '../runs/apply-operations.ts'
+import { applyOperations, type Positioned } from '../runs/apply-operations.ts'
 import { orderWithMail } from '../runs/examples.ts'
 import { isTaskOperation, parseTaskOperation, refuseSameRun, type TaskBatchOperation } from '../runs/task-operations.ts'
 import { inputOf, ref } from '../schema.ts'
@@ -76,14 +76,14 @@ const parseOperations = (text: string, operations: unknown, list: ElementList, n
   return parsed
 }
 
-/** In steps of about `stepUnits` of text, because a batch may have 12 MiB. */
-export function* parseBatchInSteps(text: string, nowMs: number): Steps<BatchOperation[]> {
+/** In steps of about `sliceUnits` of text, because a batch may have 12 MiB. */
+export function* parseBatchInSlices(text: string, nowMs: number): Slices<BatchOperation[]> {
   const { members, list } = yield* readBatch(text)
   refuseUnknownMembers(members, ['operations'])
   return parseOperations(text, members.operations, list, nowMs)
 }
 
-export const parseBatch = (text: string, nowMs: number): BatchOperation[] => runThrough(parseBatchInSteps(text, nowMs))
+export const parseBatch = (text: string, nowMs: number): BatchOperation[] => runThrough(parseBatchInSlices(text, nowMs))
 
 const toRecordOperation = (operation: RecordBatchOperation, indices: Indices, position: number): RecordOperation => {
   const { hashKey, rangeKey, condition } = operation
@@ -102,14 +102,14 @@ function* toRecordOperations(
   batch: RecordBatchOperation[],
   indices: Indices,
   positions?: number[],
-): Steps<RecordOperation[]> {
+): Slices<RecordOperation[]> {
   const operations: RecordOperation[] = []
   let units = 0
   for (const operation of batch) {
     const position = positions === undefined ? operations.length : positions[operations.length]!
     operations.push(toRecordOperation(operation, indices, position))
     units += operation.op === 'put' ? operation.data.length : 0
-    if (units < stepUnits) continue
+    if (units < sliceUnits) continue
     yield
     units = 0
   }
@@ -127,17 +127,17 @@ interface BatchOutput {
   runs?: string[]
 }
 
-/** `runSteps` runs the slow parts. */
+/** `runSlices` runs the slow parts. */
 export const applyBatch = async (
   access: Access,
   input: ApplyBatchInput,
   nowMs: number,
-  runSteps: RunSteps = runThrough,
+  runSlices: RunSlices = runThrough,
 ): Promise<BatchOutput> => {
   const table = await requireTable(access, input, nowMs)
-  if (input.operations.some(isTaskOperation)) return applyWithRuns(access, input, table, nowMs, runSteps)
+  if (input.operations.some(isTaskOperation)) return applyWithRuns(access, input, table, nowMs, runSlices)
   const batch = input.operations as RecordBatchOperation[]
-  const operations = await runSteps(toRecordOperations(batch, table.indices))
+  const operations = await runSlices(toRecordOperations(batch, table.indices))
   const written = await writeRecords(access, input, table, operations, nowMs)
   if (!written.applied) {
     throw preconditionFailed(written.current, `operations[${written.failedOperation}].ifUpdatedAt`)
@@ -151,17 +151,17 @@ const applyWithRuns = async (
   input: ApplyBatchInput,
   table: Table,
   nowMs: number,
-  runSteps: RunSteps,
+  runSlices: RunSlices,
 ): Promise<BatchOutput> => {
-  const records: Placed<RecordBatchOperation>[] = []
-  const tasks: Placed<TaskBatchOperation>[] = []
+  const records: Positioned<RecordBatchOperation>[] = []
+  const tasks: Positioned<TaskBatchOperation>[] = []
   for (const [position, operation] of input.operations.entries()) {
     if (isTaskOperation(operation)) tasks.push({ position, operation })
     else records.push({ position, operation })
   }
   const positions = records.map(({ position }) => position)
   const batch = records.map(({ operation }) => operation)
-  const operations = await runSteps(toRecordOperations(batch, table.indices, positions))
+  const operations = await runSlices(toRecordOperations(batch, table.indices, positions))
   const written = await applyOperations(access, input.db, { table, operations }, tasks, nowMs).catch(async (error) => {
     // The table was deleted since it was looked up.
     const isGone = error instanceof CubbyError && error.code === 'table_not_found'

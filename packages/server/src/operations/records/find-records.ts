@@ -6,7 +6,7 @@ import { type Members, parseObject, refuseUnknownMembers } from '../../core/memb
 import { findJson } from '../../core/records/find.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
-import { runThrough, type Steps } from '../../core/steps.ts'
+import { runThrough, type Slices } from '../../core/steps.ts'
 import { isCheapToBuild, parseJson } from '../../core/text/json-scan.ts'
 import { readListBody } from '../../core/text/list-body.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
@@ -38,7 +38,7 @@ const buildFind = (text: string): FindBody | undefined => {
   return { members, first, count: first.length }
 }
 
-function* readFind(text: string): Steps<FindBody> {
+function* readFind(text: string): Slices<FindBody> {
   const built = buildFind(text)
   if (built !== undefined) return built
   const { members, list } = yield* readListBody(text, 'keys', findKeysMax)
@@ -95,7 +95,7 @@ const parseKeys = ({ members, first, count }: FindBody, hasAddress = false, keys
 }
 
 /** In steps, because a find may have 1 MiB. */
-export function* parseFindInSteps(text: string): Steps<RecordKey[]> {
+export function* parseFindInSlices(text: string): Slices<RecordKey[]> {
   return parseKeys(yield* readFind(text))
 }
 

@@ -78,7 +78,7 @@ export const putRecordOperation = defineOperation({
   command: 'put {hashKey} [{rangeKey}] --db {db} --table {table}',
   tool: 'put_records',
   condition: 'put',
-  answersMinimal: true,
+  respondsMinimal: true,
   version: ({ updatedAtMs }) => updatedAtMs,
   parse: parseInput,
   run: putRecord,

@@ -9,7 +9,7 @@ import { findDeletedWithRun, leaseLost, runNotFound } from './run-access.ts'
 import type { TaskBatchOperation } from './task-operations.ts'
 
 /** An operation and its place in the request. */
-export interface Placed<Operation> {
+export interface Positioned<Operation> {
   position: number
   operation: Operation
 }
@@ -20,7 +20,7 @@ interface RecordWrites {
 }
 
 /** Of an operation: `operations[3].task`. */
-const fieldOf = ({ position }: Placed<unknown>, name: string): string => `operations[${position}].${name}`
+const fieldOf = ({ position }: Positioned<unknown>, name: string): string => `operations[${position}].${name}`
 
 /** A fault of one operation names its field. */
 const within = async <T>(field: string, work: () => T | Promise<T>): Promise<T> => {
@@ -34,46 +34,46 @@ const within = async <T>(field: string, work: () => T | Promise<T>): Promise<T> 
 const resolve = async (
   access: Access,
   db: string,
-  placed: Placed<TaskBatchOperation>,
+  positioned: Positioned<TaskBatchOperation>,
   nowMs: number,
 ): Promise<TaskOperation> => {
-  const { operation } = placed
+  const { operation } = positioned
   const address = { db, task: operation.task }
-  const field = fieldOf(placed, 'task')
+  const field = fieldOf(positioned, 'task')
   if (operation.op === 'run') {
     const task = await within(field, () => requireTask(access, address, nowMs))
     return { op: 'run', task, run: operation.newRun }
   }
   const task = await within(field, () => requireTaskOrDeleted(access, address, nowMs))
   const { run: id, finish } = operation
-  if (!isRunId(id)) throw runNotFound({ ...address, run: id }, fieldOf(placed, 'run'))
+  if (!isRunId(id)) throw runNotFound({ ...address, run: id }, fieldOf(positioned, 'run'))
   return { op: 'finish', task, id, finish }
 }
 
 const resolveAll = async (
   access: Access,
   db: string,
-  tasks: Placed<TaskBatchOperation>[],
+  tasks: Positioned<TaskBatchOperation>[],
   nowMs: number,
 ): Promise<TaskOperation[]> => {
   const resolved: TaskOperation[] = []
-  for (const placed of tasks) resolved.push(await resolve(access, db, placed, nowMs))
+  for (const positioned of tasks) resolved.push(await resolve(access, db, positioned, nowMs))
   return resolved
 }
 
 type Refusal = Extract<BatchResult, { refused: unknown }>
 
-const refusalOf = (db: string, placed: Placed<TaskBatchOperation>, { refused }: Refusal): CubbyError => {
-  const { operation } = placed
+const refusalOf = (db: string, positioned: Positioned<TaskBatchOperation>, { refused }: Refusal): CubbyError => {
+  const { operation } = positioned
   if (operation.op === 'run') {
     return new CubbyError(
       'run_exists',
       `The run "${operation.newRun.id}" exists with another payload; nothing was changed.`,
-      { field: fieldOf(placed, 'id'), hint: 'Use another id, or send the same payload.' },
+      { field: fieldOf(positioned, 'id'), hint: 'Use another id, or send the same payload.' },
     )
   }
-  if (refused === 'lease_lost') return leaseLost(fieldOf(placed, 'lease'))
-  return runNotFound({ db, task: operation.task, run: operation.run }, fieldOf(placed, 'run'))
+  if (refused === 'lease_lost') return leaseLost(fieldOf(positioned, 'lease'))
+  return runNotFound({ db, task: operation.task, run: operation.run }, fieldOf(positioned, 'run'))
 }
 
 /** A deleted task of the same name that has the run: its attempt may still finish. */
@@ -96,7 +96,7 @@ export const applyOperations = async (
   access: Access,
   db: string,
   records: RecordWrites | undefined,
-  tasks: Placed<TaskBatchOperation>[],
+  tasks: Positioned<TaskBatchOperation>[],
   nowMs: number,
 ): Promise<Exclude<BatchResult, Refusal>> => {
   const resolved = await resolveAll(access, db, tasks, nowMs)
@@ -122,7 +122,7 @@ const write = async (
   access: Access,
   db: string,
   batch: Parameters<Access['engine']['runs']['applyBatch']>[1],
-  tasks: Placed<TaskBatchOperation>[],
+  tasks: Positioned<TaskBatchOperation>[],
   nowMs: number,
 ): Promise<BatchResult> => {
   try {

@@ -2,7 +2,7 @@ import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { batchBodyBytesMax } from '../../core/limits.ts'
 import { refuseUnknownMembers } from '../../core/members.ts'
-import { runThrough, type Steps } from '../../core/steps.ts'
+import { runThrough, type Slices } from '../../core/steps.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 import type { ElementList } from '../../core/text/list-body.ts'
 import { type Access, parseTaskAddress, type TaskAddress } from '../access.ts'
@@ -45,7 +45,7 @@ const parseOperations = (text: string, operations: unknown, list: ElementList, t
 }
 
 /** `task`: of the operations that name none. */
-export function* parseTaskBatchInSteps(text: string, task: string): Steps<TaskBatchOperation[]> {
+export function* parseTaskBatchInSlices(text: string, task: string): Slices<TaskBatchOperation[]> {
   const { members, list } = yield* readBatch(text)
   refuseUnknownMembers(members, ['operations'])
   return parseOperations(text, members.operations, list, task)
@@ -57,8 +57,8 @@ export const applyTaskBatch = async (
   nowMs: number,
 ): Promise<TaskBatchOutput> => {
   await requireTaskOrDeleted(access, address, nowMs)
-  const placed = operations.map((operation, position) => ({ operation, position }))
-  const result = await applyOperations(access, address.db, undefined, placed, nowMs)
+  const positioned = operations.map((operation, position) => ({ operation, position }))
+  const result = await applyOperations(access, address.db, undefined, positioned, nowMs)
   if (!result.applied) throw new Error('a batch without records has no conditions')
   return { count: operations.length, runs: result.runIds }
 }

@@ -1,15 +1,15 @@
 import { CubbyError } from '../../core/errors.ts'
 import { repeatLater } from '../../core/hint.ts'
-import { taskLookEveryMs, waitsMax } from '../../core/limits.ts'
+import { taskPollEveryMs, waitsMax } from '../../core/limits.ts'
 import { StrictShares } from '../../core/shares.ts'
 import type { RunSignals } from '../../core/tasks/run-signals.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 import type { RunReference, Runs } from '../../store/runs.ts'
 
 /** Changes of this process that come at once are answered with one look. */
-const lookSoonMs = 5
+const pollSoonMs = 5
 /** Between two looks there is at least so many times as long as the last one took. */
-const lookRest = 10
+const pollRest = 10
 
 /** Why a wait ended: what it waits for may have come, or there is nothing more to wait for. */
 export type WaitEnd = 'maybe' | 'over'
@@ -20,7 +20,7 @@ type Waiter = Pick<ApiKey, 'orgId' | 'seq' | 'kind'>
 type WatchedRuns = Pick<Runs, 'finishedAmong' | 'dueAmong' | 'goneAmong'>
 
 interface RunWaitsOptions {
-  lookEveryMs?: number
+  pollEveryMs?: number
   /** Called when a request may not wait, for the metrics. */
   onRefused?(): void
 }
@@ -45,7 +45,7 @@ const tooMany = (): CubbyError =>
   new CubbyError('unavailable', 'Too many requests wait for runs; nothing was applied.', { hint: repeatLater })
 
 /**
- * Requests of this process that wait for runs. One look for all of them every `taskLookEveryMs`, and one for a task soon
+ * Requests of this process that wait for runs. One look for all of them every `taskPollEveryMs`, and one for a task soon
  * after this process has changed a run of it. A look that finds a due run wakes one wait, the longest, and the next looks
  * wake more: otherwise a single new run would make thousands of requests try to claim it.
  *
@@ -55,7 +55,7 @@ const tooMany = (): CubbyError =>
 export class RunWaits {
   readonly #runs: WatchedRuns
   readonly #now: () => number
-  readonly #lookEveryMs: number
+  readonly #pollEveryMs: number
   readonly #stopListening: () => void
   readonly #tasks = new Map<number, TaskWaits>()
   readonly #waits = new Set<Wait>()
@@ -65,20 +65,20 @@ export class RunWaits {
   readonly #soon = new Set<number>()
   #timer: Timer | undefined
   #timerAtMs = Number.POSITIVE_INFINITY
-  #lookAtAllMs = 0
+  #pollAllAtMs = 0
   #restUntilMs = 0
-  #isLooking = false
+  #isPolling = false
   #isStopped = false
 
   constructor(
     runs: WatchedRuns,
     signals: RunSignals,
     now: () => number,
-    { lookEveryMs = taskLookEveryMs, onRefused = () => {} }: RunWaitsOptions = {},
+    { pollEveryMs = taskPollEveryMs, onRefused = () => {} }: RunWaitsOptions = {},
   ) {
     this.#runs = runs
     this.#onRefused = onRefused
-    this.#lookEveryMs = lookEveryMs
+    this.#pollEveryMs = pollEveryMs
     this.#now = now
     this.#stopListening = signals.listen((taskId) => this.#changed(taskId))
   }
@@ -125,7 +125,7 @@ export class RunWaits {
       task.due.add(wait)
       if (isAgain) {
         task.wakes = 1
-        task.pausedUntilMs = performance.now() + this.#lookEveryMs
+        task.pausedUntilMs = performance.now() + this.#pollEveryMs
       } else this.#soon.add(taskId)
       return () => {
         task.due.delete(wait)
@@ -202,23 +202,23 @@ export class RunWaits {
 
   /** Sets the timer of the next look. A look that is running does that at its end. */
   #plan(): void {
-    if (this.#isStopped || this.#isLooking || this.#tasks.size === 0) return
+    if (this.#isStopped || this.#isPolling || this.#tasks.size === 0) return
     const nowMs = performance.now()
-    const soonMs = this.#soon.size > 0 ? Math.max(nowMs + lookSoonMs, this.#restUntilMs) : Number.POSITIVE_INFINITY
+    const soonMs = this.#soon.size > 0 ? Math.max(nowMs + pollSoonMs, this.#restUntilMs) : Number.POSITIVE_INFINITY
     // Nothing postpones the look at all: on a busy process only it sees what other tasks and processes have become due.
-    const atMs = Math.min(soonMs, Math.max(nowMs, this.#lookAtAllMs))
+    const atMs = Math.min(soonMs, Math.max(nowMs, this.#pollAllAtMs))
     if (atMs >= this.#timerAtMs) return
     this.#timerAtMs = atMs
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#look(), atMs - nowMs)
+    this.#timer = setTimeout(() => void this.#poll(), atMs - nowMs)
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     this.#timerAtMs = Number.POSITIVE_INFINITY
-    this.#isLooking = true
+    this.#isPolling = true
     const startedMs = performance.now()
-    const isForAll = startedMs >= this.#lookAtAllMs - 1
-    if (isForAll) this.#lookAtAllMs = startedMs + this.#lookEveryMs
+    const isForAll = startedMs >= this.#pollAllAtMs - 1
+    if (isForAll) this.#pollAllAtMs = startedMs + this.#pollEveryMs
     const taskIds = (isForAll ? [...this.#tasks.keys()] : [...this.#soon]).filter((id) => this.#tasks.has(id))
     this.#soon.clear()
     try {
@@ -228,10 +228,10 @@ export class RunWaits {
     } catch {
       // Waits go on. When they end, their requests meet the fault themselves.
     }
-    this.#isLooking = false
+    this.#isPolling = false
     const endedMs = performance.now()
-    this.#restUntilMs = endedMs + (endedMs - startedMs) * lookRest
-    this.#lookAtAllMs = Math.max(this.#lookAtAllMs, endedMs + (endedMs - startedMs))
+    this.#restUntilMs = endedMs + (endedMs - startedMs) * pollRest
+    this.#pollAllAtMs = Math.max(this.#pollAllAtMs, endedMs + (endedMs - startedMs))
     this.#plan()
   }
 

@@ -1,5 +1,5 @@
 import { isBucketId } from '../../core/files/bucket-id.ts'
-import { isPlaceMark } from '../../core/files/place-mark.ts'
+import { isBlobStoreMark } from '../../core/files/place-mark.ts'
 import { isName } from '../../core/names.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import type { Table } from '../../store/tables.ts'
@@ -36,7 +36,7 @@ export async function* checkNames(dump: Dump): AsyncIterable<NameFinding> {
     if (line !== undefined) yield { tableId: table.id, line }
   }
   const mark = await dump.fileMark()
-  if (mark === undefined || isPlaceMark(mark)) return
+  if (mark === undefined || isBlobStoreMark(mark)) return
   yield { tableId: undefined, line: `the mark of the place of files is ${JSON.stringify(mark)}` }
 }
 

@@ -3,7 +3,7 @@ import { isStoreBlobId } from '../../core/files/blob-id.ts'
 import { fileFault } from '../../core/files/file-fault.ts'
 import { type FileContent, readFileContent } from '../../core/files/file-record.ts'
 import { OperatorError } from '../../core/operator-error.ts'
-import { BlobMissing, type BlobPlace } from '../../store/blob-place.ts'
+import { BlobMissing, type BlobStore } from '../../store/blob-place.ts'
 import type { Dump } from '../../store/transfer.ts'
 
 // The bytes of files, for backups, copies and checks of a whole store. The list of files is a snapshot; a hold of the sweep
@@ -43,7 +43,7 @@ export const hasFiles = async (dump: Dump): Promise<boolean> => {
 }
 
 /** Whether a place has bytes of the store. The ids of blobs that the store keeps are after all others. */
-export const hasFilesInPlace = async (dump: Dump): Promise<boolean> => {
+export const hasFilesInBlobStore = async (dump: Dump): Promise<boolean> => {
   for await (const { id } of dump.blobs()) return !isStoreBlobId(id)
   return false
 }
@@ -79,9 +79,9 @@ export const forEachAtOnce = async <Item>(
 }
 
 /** Where bytes come from and go to. */
-interface CopyPlaces {
-  from: BlobPlace
-  to: BlobPlace
+interface CopyBlobStores {
+  from: BlobStore
+  to: BlobStore
 }
 
 /**
@@ -90,14 +90,14 @@ interface CopyPlaces {
  */
 export const copyFiles = async (
   dump: Dump,
-  places: CopyPlaces | undefined,
+  blobStores: CopyBlobStores | undefined,
   onProgress: (copied: CopiedFiles) => void = () => {},
 ): Promise<CopiedFiles> => {
   const total: CopiedFiles = { files: 0, bytes: 0, copied: 0 }
   await forEachAtOnce(checkedInStore(dump), async ({ file, isInStore, fault }) => {
     if (fault !== undefined) throw new OperatorError(`${showFile(file)}: ${fault}; see cubby verify`)
-    if (!isInStore && (await places!.to.size(file.blob)) !== file.size) {
-      await copyBlob(file, places!.from, places!.to)
+    if (!isInStore && (await blobStores!.to.size(file.blob)) !== file.size) {
+      await copyBlob(file, blobStores!.from, blobStores!.to)
       total.copied++
     }
     total.files++
@@ -107,7 +107,7 @@ export const copyFiles = async (
   return total
 }
 
-const copyBlob = async (file: FileBytes, from: BlobPlace, to: BlobPlace): Promise<void> => {
+const copyBlob = async (file: FileBytes, from: BlobStore, to: BlobStore): Promise<void> => {
   // Both may be the same place: then nothing may be removed there.
   if (from.description === to.description) throw changed(file, from)
   const chunks = await readAll(file, from)
@@ -129,17 +129,18 @@ const copyBlob = async (file: FileBytes, from: BlobPlace, to: BlobPlace): Promis
   }
 }
 
-const changedBytes = (place: BlobPlace): string => `its bytes in ${place.description} are not those that were uploaded`
+const changedBytes = (blobStore: BlobStore): string =>
+  `its bytes in ${blobStore.description} are not those that were uploaded`
 
-const changed = (file: FileBytes, place: BlobPlace): OperatorError =>
-  new OperatorError(`${showFile(file)}: ${changedBytes(place)}; see cubby verify`)
+const changed = (file: FileBytes, blobStore: BlobStore): OperatorError =>
+  new OperatorError(`${showFile(file)}: ${changedBytes(blobStore)}; see cubby verify`)
 
-const readAll = async (file: FileBytes, place: BlobPlace): Promise<AsyncIterable<Uint8Array>> => {
+const readAll = async (file: FileBytes, blobStore: BlobStore): Promise<AsyncIterable<Uint8Array>> => {
   try {
-    return await place.read(file.blob, 0, file.size)
+    return await blobStore.read(file.blob, 0, file.size)
   } catch (error) {
     if (!(error instanceof BlobMissing)) throw error
-    throw new OperatorError(`${showFile(file)}: its bytes are not in ${place.description}; see cubby verify`)
+    throw new OperatorError(`${showFile(file)}: its bytes are not in ${blobStore.description}; see cubby verify`)
   }
 }
 
@@ -156,7 +157,7 @@ interface FileFinding {
  */
 export const checkFiles = async (
   dump: Dump,
-  place: BlobPlace | undefined,
+  blobStore: BlobStore | undefined,
   readBytes: boolean,
   onFinding: (finding: FileFinding) => void,
   onProgress: (bytes: number) => void = () => {},
@@ -164,7 +165,7 @@ export const checkFiles = async (
   let bytes = 0
   await forEachAtOnce(checkedInStore(dump), async ({ file, isInStore, fault: found }) => {
     bytes += file.size
-    const fault = found ?? (isInStore ? undefined : place && (await findFault(file, place, readBytes)))
+    const fault = found ?? (isInStore ? undefined : blobStore && (await findFault(file, blobStore, readBytes)))
     if (fault !== undefined) onFinding({ tableId: file.tableId, line: `${showFile(file)}: ${fault}` })
     onProgress(bytes)
   })
@@ -188,15 +189,15 @@ const findFaultInStore = async (file: FileBytes, dump: Dump): Promise<string | u
   return isSame ? undefined : `its bytes in the store are not those that were uploaded (blob ${file.blob})`
 }
 
-const findFault = async (file: FileBytes, place: BlobPlace, readBytes: boolean): Promise<string | undefined> => {
-  const size = await place.size(file.blob)
-  if (size === undefined) return `its bytes are not in ${place.description} (blob ${file.blob})`
+const findFault = async (file: FileBytes, blobStore: BlobStore, readBytes: boolean): Promise<string | undefined> => {
+  const size = await blobStore.size(file.blob)
+  if (size === undefined) return `its bytes are not in ${blobStore.description} (blob ${file.blob})`
   if (size !== file.size) return `it has ${file.size} bytes, but blob ${file.blob} has ${size}`
   if (!readBytes) return undefined
   const hash = createHash('sha256')
   let sum = 0
   try {
-    for await (const chunk of await place.read(file.blob, 0, file.size)) {
+    for await (const chunk of await blobStore.read(file.blob, 0, file.size)) {
       hash.update(chunk)
       sum = Bun.hash.crc32(chunk, sum)
     }
@@ -204,5 +205,5 @@ const findFault = async (file: FileBytes, place: BlobPlace, readBytes: boolean):
     return `its bytes cannot be read: ${(error as Error).message}`
   }
   const isSame = hash.digest('hex') === file.sha256 && sum === (file.crc32 ?? sum)
-  return isSame ? undefined : `${changedBytes(place)} (blob ${file.blob})`
+  return isSame ? undefined : `${changedBytes(blobStore)} (blob ${file.blob})`
 }

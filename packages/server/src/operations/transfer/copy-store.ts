@@ -97,8 +97,8 @@ async function* each<Row>(rows: Row[]): AsyncIterable<Row> {
   yield* rows
 }
 
-// A stamp is internal state of the engine at the time of the read, not part of the row.
-const shownRow = (row: object): string => JSON.stringify(Object.entries({ ...row, stamp: 0 }).sort())
+// The epoch is internal state of the engine at the time of the read, not part of the row.
+const shownRow = (row: object): string => JSON.stringify(Object.entries({ ...row, epoch: 0 }).sort())
 const shownRecord = ({
   id,
   tableId,

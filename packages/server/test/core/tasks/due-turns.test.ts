@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type Due, type DueLooks, DueTurns, firstRowsMax } from '../../../src/core/tasks/due-turns.ts'
+import { type Due, type DueQueries, DueTurns, firstRowsMax } from '../../../src/core/tasks/due-turns.ts'
 
 // What is due of several organizations, in memory. Each step does what was chosen.
 
@@ -26,7 +26,7 @@ class Agenda {
       this.rows += found.length
       return found
     }
-    const looks: DueLooks<Due> = {
+    const queries: DueQueries<Due> = {
       organizationsMax,
       first: (most) => counted(this.#due.slice(0, most)),
       organizations: (afterId, most) => {
@@ -37,7 +37,7 @@ class Agenda {
       firstOf: (orgIds, most) =>
         counted(orgIds.flatMap((id) => this.#due.filter(({ orgId }) => orgId === id).slice(0, most))),
     }
-    const { chosen, isMore } = await this.#turns.choose(looks, rowsMax, bytesMax)
+    const { chosen, isMore } = await this.#turns.choose(queries, rowsMax, bytesMax)
     for (const one of chosen) this.#due.splice(this.#due.indexOf(one), 1)
     expect(isMore || this.#due.length === 0).toBe(true)
     return chosen

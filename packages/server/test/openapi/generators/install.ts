@@ -23,8 +23,8 @@ const readText = (file: string): string | undefined => {
 /** Installs the generators, unless they are there as the lockfile says. */
 export const installGenerators = (): void => {
   const lockfile = readFileSync(join(folder, 'package-lock.json'))
-  const stamp = createHash('sha256').update(lockfile).digest('hex')
-  if (readText(stampFile) === stamp) return
+  const timestamp = createHash('sha256').update(lockfile).digest('hex')
+  if (readText(stampFile) === timestamp) return
   console.log('installing the code generators that tests run on /openapi.json …')
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']
   const { status, error } = spawnSync('npm', ['ci', ...flags], { cwd: folder, stdio: 'inherit' })
@@ -34,7 +34,7 @@ export const installGenerators = (): void => {
       `The code generators could not be installed (${cause}). Check the network, then: cd ${folder} && npm ci`,
     )
   }
-  writeFileSync(stampFile, stamp)
+  writeFileSync(stampFile, timestamp)
 }
 
 if (import.meta.main) installGenerators()

@@ -1,5 +1,5 @@
 import type { Holder } from '../../../core/shares.ts'
-import type { Session, StepResult } from './driver.ts'
+import type { Session, StatementResult } from './driver.ts'
 import type { Pool } from './pool.ts'
 
 /** Says which calls are sent together, and how. */
@@ -11,15 +11,15 @@ export interface CoalescerOptions<Call> {
   /** Says whether `next` can be added to these calls. */
   fits(calls: Call[], next: Call): boolean
   /** Returns one result for each call. */
-  send(session: Session, calls: Call[]): Promise<StepResult[]>
+  send(session: Session, calls: Call[]): Promise<StatementResult[]>
   /** Returns the result of a call after `send` failed. `alone`: it was the only call of its group. */
-  recover(holder: Holder, call: Call, error: unknown, alone: boolean): Promise<StepResult>
+  recover(holder: Holder, call: Call, error: unknown, alone: boolean): Promise<StatementResult>
 }
 
 interface Waiting<Call> {
   holder: Holder
   call: Call
-  resolve(result: StepResult | Promise<StepResult>): void
+  resolve(result: StatementResult | Promise<StatementResult>): void
 }
 
 /**
@@ -38,8 +38,8 @@ export class Coalescer<Call> {
     this.#options = options
   }
 
-  run(holder: Holder, call: Call): Promise<StepResult> {
-    const { promise, resolve, reject } = Promise.withResolvers<StepResult>()
+  run(holder: Holder, call: Call): Promise<StatementResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<StatementResult>()
     const own: Waiting<Call> = { holder, call, resolve }
     const group = this.#options.groupOf(holder)
     const waiting = this.#waiting.get(group) ?? new Set()

@@ -3,7 +3,7 @@ import type { Holder } from '../../../core/shares.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { Dialect } from '../dialect.ts'
 import { Coalescer, type CoalescerOptions } from './coalescer.ts'
-import type { Session, Step, StepResult } from './driver.ts'
+import type { BoundStatement, Session, StatementResult } from './driver.ts'
 import { isDuplicate, isLost, isRaised, isRetryable, isUndone, ofWorker, toCallersError } from './failure.ts'
 import { isUnreachable, LostPart } from './lost-part.ts'
 import type { Pool } from './pool.ts'
@@ -13,16 +13,16 @@ const attemptsMax = 6
 const connectionsMax = 3
 const firstPauseMs = 4
 /** A connection counts as dead if an answer takes this much longer than the statement timeout. */
-const answerGraceMs = 2_000
+const responseGraceMs = 2_000
 
-const lookUpsTogetherMax = 8
+const lookupsTogetherMax = 8
 
 /** `readEach` has this many reads in flight and stops after this time. The others count as not read. */
 const readsAtOnce = 4
 const readEachMsMax = 2_000
 
 /** Sends statements on one connection and returns their results. */
-export type Read = (...steps: Step[]) => Promise<StepResult[]>
+export type Read = (...bound: BoundStatement[]) => Promise<StatementResult[]>
 
 export interface Transaction {
   send: Read
@@ -30,9 +30,9 @@ export interface Transaction {
   commit: Read
 }
 
-const begin: Step = { statement: { name: 'begin', text: 'begin' }, values: [] }
-const commit: Step = { statement: { name: 'commit', text: 'commit' }, values: [] }
-const rollback: Step = { statement: { name: 'rollback', text: 'rollback' }, values: [] }
+const begin: BoundStatement = { statement: { name: 'begin', text: 'begin' }, values: [] }
+const commit: BoundStatement = { statement: { name: 'commit', text: 'commit' }, values: [] }
+const rollback: BoundStatement = { statement: { name: 'rollback', text: 'rollback' }, values: [] }
 
 /** Maintenance, and queries that every request depends on, get a turn of their own: no organization has this id. */
 export const noOrg: Holder = { orgId: 0, keySeq: 0 }
@@ -49,34 +49,34 @@ export class Database {
   readonly #pool: Pool
   readonly #msMax: number
   readonly #dialect: Dialect
-  readonly #lookUps: Coalescer<Step>
+  readonly #lookups: Coalescer<BoundStatement>
   readonly lostPart: LostPart
 
   constructor(pool: Pool, statementMsMax: number, dialect: Dialect, log: Log) {
     this.#pool = pool
     this.lostPart = new LostPart(log)
     this.#dialect = dialect
-    this.#msMax = statementMsMax + answerGraceMs
+    this.#msMax = statementMsMax + responseGraceMs
     const options = {
-      callsMax: lookUpsTogetherMax,
+      callsMax: lookupsTogetherMax,
       groupOf: () => 0,
       fits: () => true,
-      send: (session: Session, together: Step[]) => this.send(session, together),
+      send: (session: Session, together: BoundStatement[]) => this.send(session, together),
     }
-    this.#lookUps = this.coalesce(options, (step) => step, false)
+    this.#lookups = this.coalesce(options, (statement) => statement, false)
   }
 
-  async send(session: Session, steps: Step[]): Promise<StepResult[]> {
+  async send(session: Session, bound: BoundStatement[]): Promise<StatementResult[]> {
     try {
-      return await session.send(steps, this.#msMax)
+      return await session.send(bound, this.#msMax)
     } catch (error) {
       throw this.#dialect.distributesRecords ? ofWorker(error) : error
     }
   }
 
   /** A read may be repeated on another connection. */
-  read(holder: Holder, ...steps: Step[]): Promise<StepResult[]> {
-    return this.#attempt(holder, false, (session) => this.send(session, steps))
+  read(holder: Holder, ...bound: BoundStatement[]): Promise<StatementResult[]> {
+    return this.#attempt(holder, false, (session) => this.send(session, bound))
   }
 
   /**
@@ -99,13 +99,13 @@ export class Database {
   }
 
   /** Reads one by one, in any order. The result is undefined if its server cannot be reached, or if the time is over. */
-  async readEach(holder: Holder, steps: Step[]): Promise<(StepResult | undefined)[]> {
+  async readEach(holder: Holder, bound: BoundStatement[]): Promise<(StatementResult | undefined)[]> {
     const endsAt = performance.now() + readEachMsMax
-    const results: (StepResult | undefined)[] = steps.map(() => undefined)
-    const left = [...steps.keys()].sort(() => Math.random() - 0.5)
+    const results: (StatementResult | undefined)[] = bound.map(() => undefined)
+    const left = [...bound.keys()].sort(() => Math.random() - 0.5)
     const readOn = async (): Promise<void> => {
       for (let i = left.pop(); i !== undefined && performance.now() < endsAt; i = left.pop()) {
-        results[i] = (await this.reach(() => this.read(holder, steps[i!]!)))?.[0]
+        results[i] = (await this.reach(() => this.read(holder, bound[i!]!)))?.[0]
       }
     }
     await Promise.all(Array.from({ length: readsAtOnce }, readOn))
@@ -113,7 +113,11 @@ export class Database {
   }
 
   /** Reads all in one round trip. While a server cannot be reached, it reads `registry` first, and then `each` with `readEach`. */
-  async readParts(holder: Holder, registry: Step[], each: Step[]): Promise<(StepResult | undefined)[]> {
+  async readParts(
+    holder: Holder,
+    registry: BoundStatement[],
+    each: BoundStatement[],
+  ): Promise<(StatementResult | undefined)[]> {
     try {
       return await this.read(holder, ...registry, ...each)
     } catch (error) {
@@ -123,17 +127,17 @@ export class Database {
   }
 
   /** Reads one row by its key, together with other look-ups that wait: see coalescer.ts. */
-  lookUp(holder: Holder, step: Step): Promise<StepResult> {
-    return this.#lookUps.run(holder, step)
+  lookup(holder: Holder, statement: BoundStatement): Promise<StatementResult> {
+    return this.#lookups.run(holder, statement)
   }
 
   /** Sends calls of one kind together when they have to wait. `stepOf` makes the step of a call that is sent alone. */
   coalesce<Call>(
     options: Omit<CoalescerOptions<Call>, 'recover'>,
-    stepOf: (call: Call) => Step,
+    stepOf: (call: Call) => BoundStatement,
     commits: boolean,
   ): Coalescer<Call> {
-    const recover = async (holder: Holder, call: Call, error: unknown, alone: boolean): Promise<StepResult> => {
+    const recover = async (holder: Holder, call: Call, error: unknown, alone: boolean): Promise<StatementResult> => {
       // One failing call rolls back the whole group, so each is retried alone, if the rollback is certain.
       const again = alone ? isRetryable(error) || isLost(error) : true
       if (!again || !isUndone(error, commits)) throw toCallersError(error, commits)
@@ -147,11 +151,11 @@ export class Database {
    * Runs one transaction in one round trip. An error that a statement raised on purpose, or a duplicate, is thrown as it is: see
    * `isRaised` and `isDuplicate`.
    */
-  write(holder: Holder, ...steps: Step[]): Promise<StepResult[]> {
-    if (steps.length > 1 && !this.#dialect.pipelinesAreTransactions) {
-      return this.transaction(holder, ({ commit }) => commit(...steps))
+  write(holder: Holder, ...bound: BoundStatement[]): Promise<StatementResult[]> {
+    if (bound.length > 1 && !this.#dialect.pipelinesAreTransactions) {
+      return this.transaction(holder, ({ commit }) => commit(...bound))
     }
-    return this.#attempt(holder, true, (session) => this.send(session, steps))
+    return this.#attempt(holder, true, (session) => this.send(session, bound))
   }
 
   /** Runs a change that must read before it writes. Without `commit`, the transaction is rolled back. */
@@ -162,16 +166,16 @@ export class Database {
       let open = true
       let first = true
       const transaction: Transaction = {
-        send: async (...steps) => {
-          const all = first ? [begin, ...steps] : steps
+        send: async (...bound) => {
+          const all = first ? [begin, ...bound] : bound
           const results = await this.send(session, all)
           if (first) results.shift()
           first = false
           return results
         },
-        commit: async (...steps) => {
+        commit: async (...bound) => {
           committing = true
-          const all = first ? [begin, ...steps, commit] : [...steps, commit]
+          const all = first ? [begin, ...bound, commit] : [...bound, commit]
           const results = await this.send(session, all)
           open = false
           return results.slice(first ? 1 : 0, -1)

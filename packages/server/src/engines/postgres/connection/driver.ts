@@ -17,16 +17,16 @@ export interface Statement {
 /** Bytes are sent in binary (BYTEA), everything else as text. */
 export type Value = string | number | Buffer | null
 
-export interface Step {
+export interface BoundStatement {
   statement: Statement
   values: Value[]
 }
 
-export const step = (statement: Statement, ...values: Value[]): Step => ({ statement, values })
+export const bind = (statement: Statement, ...values: Value[]): BoundStatement => ({ statement, values })
 
 export type Row = (string | null)[]
 
-export interface StepResult {
+export interface StatementResult {
   rows: Row[]
   /** The number of written rows that the command tag reports. */
   count: number
@@ -69,16 +69,16 @@ const toWire = (value: Value): string | Buffer | null => (typeof value === 'numb
 
 /** A query sends statements with one Sync. pg calls the methods as answers arrive. */
 class Pipeline implements pg.Submittable {
-  readonly done = Promise.withResolvers<StepResult[]>()
-  readonly #steps: Step[]
+  readonly done = Promise.withResolvers<StatementResult[]>()
+  readonly #bound: BoundStatement[]
   readonly #prepared: Prepared
-  readonly #results: StepResult[] = []
+  readonly #results: StatementResult[] = []
   #rows: Row[] = []
   #parsed: string[] | undefined
   #sent = false
 
-  constructor(steps: Step[], prepared: Prepared) {
-    this.#steps = steps
+  constructor(bound: BoundStatement[], prepared: Prepared) {
+    this.#bound = bound
     this.#prepared = prepared
   }
 
@@ -87,7 +87,7 @@ class Pipeline implements pg.Submittable {
     this.#sent = true
     wire.stream.cork?.()
     try {
-      for (const { statement, values } of this.#steps) {
+      for (const { statement, values } of this.#bound) {
         const state = this.#prepared.get(statement.name)
         if (state !== 'ready') {
           // After a failure it is unknown whether the server has prepared it.
@@ -124,7 +124,7 @@ class Pipeline implements pg.Submittable {
     for (const name of this.#parsed ?? []) this.#prepared.set(name, 'unsure')
     // Only errors that the server sent have a severity. Others come from the socket.
     const sqlState = error.severity === undefined ? undefined : error.code
-    const left = this.#steps.length - this.#results.length
+    const left = this.#bound.length - this.#results.length
     const about = { sqlState, sent: this.#sent, executed: left === 0, atLast: left === 1 }
     this.done.reject(new PipelineFailure(error.message, about))
   }
@@ -180,8 +180,8 @@ export class Session {
   }
 
   /** The statements are one transaction, or part of the one that BEGIN opened. */
-  send(steps: Step[], msMax: number): Promise<StepResult[]> {
-    const pipeline = new Pipeline(steps, this.#prepared)
+  send(bound: BoundStatement[], msMax: number): Promise<StatementResult[]> {
+    const pipeline = new Pipeline(bound, this.#prepared)
     this.#deadline = performance.now() + msMax
     this.#client.query(pipeline)
     return pipeline.done.promise

@@ -25,7 +25,7 @@ import type { Table } from '../../../store/tables.ts'
 import { textArray } from '../connection/arrays.ts'
 import { asBuffer, bytesOfHex } from '../connection/bytes.ts'
 import { type Database, holderOf, noOrg } from '../connection/database.ts'
-import type { Row, Step, Value } from '../connection/driver.ts'
+import type { BoundStatement, Row, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
 import { changeValues, keyValues, raceAttemptsMax } from '../records/record-writes.ts'
 import { conditionKind, putInBatch } from '../records/statements.ts'
@@ -39,7 +39,9 @@ interface FileWrite {
   newBlob?: string | undefined
   decide(
     found: FoundFile | undefined,
-  ): { applied: false; current: number | undefined } | { applied: true; steps: Step[]; result: OperationResult }
+  ):
+    | { applied: false; current: number | undefined }
+    | { applied: true; writes: BoundStatement[]; result: OperationResult }
 }
 
 const updateFile = putInBatch('exists')
@@ -85,7 +87,7 @@ export class PostgresFiles implements Files {
     if (!guard.isInWrites) await guard.confirm(caller, bucket)
     const insert = { statement: sql.insertBlob, values: [bucket.id, blobId, pendingUntilMs(nowMs)] }
     try {
-      await this.#db.write(holderOf(caller), insert, ...guard.steps(caller, bucket))
+      await this.#db.write(holderOf(caller), insert, ...guard.statements(caller, bucket))
     } catch (error) {
       if (isRaised(error)) await guard.requireActive(caller, bucket)
       throw error
@@ -114,17 +116,17 @@ export class PostgresFiles implements Files {
         const change = putFile(found, file, nowMs)
         if (!change.applied) return change
         const values = putValues(bucket, name, change.put, nowMs)
-        const steps: Step[] = []
+        const writes: BoundStatement[] = []
         if (found !== undefined && !isExpired(found.ttlSeconds, nowMs)) {
-          steps.push({ statement: updateFile, values })
+          writes.push({ statement: updateFile, values })
         } else {
           // An expired file is replaced by a new record, with an id of its own.
-          if (found !== undefined) steps.push({ statement: sql.deleteFile, values: keyValues(bucket, fileKey(name)) })
+          if (found !== undefined) writes.push({ statement: sql.deleteFile, values: keyValues(bucket, fileKey(name)) })
           // The last value of a put is for the check of the ttl.
-          steps.push({ statement: sql.insertFile, values: values.slice(0, -1) })
+          writes.push({ statement: sql.insertFile, values: values.slice(0, -1) })
         }
-        steps.push(liveStep(bucket, file), ...deadSteps(bucket, change.deadBlob, nowMs))
-        return { applied: true, steps, result: { updatedAtMs: change.put.updatedAtMs } }
+        writes.push(liveStatement(bucket, file), ...deadStatements(bucket, change.deadBlob, nowMs))
+        return { applied: true, writes, result: { updatedAtMs: change.put.updatedAtMs } }
       },
     })
   }
@@ -144,8 +146,8 @@ export class PostgresFiles implements Files {
         holderOf(caller),
         { statement: sql.freeOldBlob, values: [...keyValues(bucket, fileKey(name)), deadUntilMs(nowMs)] },
         { statement: putInOne[kind], values: put },
-        liveStep(bucket, file),
-        ...this.#guard.steps(caller, bucket),
+        liveStatement(bucket, file),
+        ...this.#guard.statements(caller, bucket),
       )
       return true
     } catch (error) {
@@ -171,8 +173,8 @@ export class PostgresFiles implements Files {
         if (!change.applied) return change
         const { content, ttlSeconds, updatedAtMs } = change.put
         changed = { content, ttlSeconds }
-        const steps = [{ statement: updateFile, values: putValues(bucket, name, change.put, nowMs) }]
-        return { applied: true, steps, result: { updatedAtMs } }
+        const writes = [{ statement: updateFile, values: putValues(bucket, name, change.put, nowMs) }]
+        return { applied: true, writes, result: { updatedAtMs } }
       },
     })
     return result.applied ? { ...result, ...changed } : result
@@ -191,9 +193,9 @@ export class PostgresFiles implements Files {
         const change = removeFile(found, condition, nowMs)
         if (!change.applied) return change
         const { deleted, deadBlob } = change
-        const gone: Step = { statement: sql.deleteFile, values: keyValues(bucket, fileKey(name)) }
-        const steps = deleted ? [gone, ...deadSteps(bucket, deadBlob, nowMs)] : []
-        return { applied: true, steps, result: { deleted } }
+        const gone: BoundStatement = { statement: sql.deleteFile, values: keyValues(bucket, fileKey(name)) }
+        const writes = deleted ? [gone, ...deadStatements(bucket, deadBlob, nowMs)] : []
+        return { applied: true, writes, result: { deleted } }
       },
     })
   }
@@ -216,16 +218,16 @@ export class PostgresFiles implements Files {
   #attempt(caller: Caller, bucket: Table, nowMs: number, write: FileWrite): Promise<FileWriteResult> {
     const { name, newBlob, decide } = write
     // It comes after the write of the record: from then on `awaitLeaseExpiry` finds this transaction.
-    const guard = this.#guard.steps(caller, bucket)
+    const guard = this.#guard.statements(caller, bucket)
     return this.#db.transaction(holderOf(caller), async ({ send, commit }): Promise<FileWriteResult> => {
       const [locked] = await send({ statement: sql.lockFile, values: keyValues(bucket, fileKey(name)) })
       const [row] = locked!.rows
       const decided = decide(row && toFound(row))
       if (decided.applied) {
-        await commit(...decided.steps, ...guard)
+        await commit(...decided.writes, ...guard)
         return { applied: true, results: [decided.result] }
       }
-      const gaveUp: Step[] =
+      const gaveUp: BoundStatement[] =
         newBlob === undefined ? [] : [{ statement: sql.giveUp, values: [bucket.id, newBlob, deadUntilMs(nowMs)] }]
       await commit(...gaveUp, ...guard)
       return { applied: false, failedOperation: 0, current: decided.current }
@@ -239,7 +241,7 @@ export class PostgresFiles implements Files {
 
   async readBytes(bucket: Table, blobId: string, keySeq = 0): Promise<Uint8Array | undefined> {
     const { id, orgId } = bucket
-    const { rows } = await this.#db.lookUp({ orgId, keySeq }, { statement: sql.readBytes, values: [id, blobId] })
+    const { rows } = await this.#db.lookup({ orgId, keySeq }, { statement: sql.readBytes, values: [id, blobId] })
     const bytes = rows[0]?.[0]
     return bytes == null ? undefined : bytesOfHex(bytes)
   }
@@ -313,12 +315,12 @@ export class PostgresFiles implements Files {
 }
 
 /** Makes the blob live, with its bytes if the store keeps them. */
-const liveStep = (bucket: Table, { content: { blob }, bytes }: FileToCommit): Step =>
+const liveStatement = (bucket: Table, { content: { blob }, bytes }: FileToCommit): BoundStatement =>
   bytes === undefined
     ? { statement: sql.makeLive, values: [bucket.id, blob] }
     : { statement: sql.insertLiveBlob, values: [bucket.id, blob, asBuffer(bytes)] }
 
-const deadSteps = (bucket: Table, blobId: string | undefined, nowMs: number): Step[] =>
+const deadStatements = (bucket: Table, blobId: string | undefined, nowMs: number): BoundStatement[] =>
   blobId === undefined ? [] : [{ statement: sql.makeDead, values: [bucket.id, blobId, deadUntilMs(nowMs)] }]
 
 const putValues = (

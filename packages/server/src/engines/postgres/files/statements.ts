@@ -91,9 +91,9 @@ export const blobOfEntry = (entry: string | null | undefined): string | undefine
  * Makes the blobs of the rows of `source` dead, which have table_id and i3_hash. ON CONFLICT uses the primary key whatever the
  * planner knows; a join could become a scan of all blobs.
  */
-export const makeDeadAll = (source: string, duePlace: number): string =>
+export const makeDeadAll = (source: string, dueParameter: number): string =>
   `insert into cubby_blob as b (table_id, id, state, due_at_ms)
-    select g.table_id, convert_from(substr(g.i3_hash, 2), 'UTF8'), 'dead', $${duePlace}::bigint
+    select g.table_id, convert_from(substr(g.i3_hash, 2), 'UTF8'), 'dead', $${dueParameter}::bigint
     from ${source} g where ${isFile('g')} ${orDead}`
 
 // ── A commit in one round trip ─────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,6 @@
 import { faultsOfRun } from '../../../core/tasks/run-faults.ts'
 import type { Read } from '../connection/database.ts'
-import { type Row, type Statement, step } from '../connection/driver.ts'
+import { bind, type Row, type Statement } from '../connection/driver.ts'
 import { idStride } from '../records/statements.ts'
 import { runColumnCount, runColumns, toRun } from '../runs/run-rows.ts'
 
@@ -38,7 +38,7 @@ const strayRuns: Statement = {
 }
 
 export async function* checkRunsOf(read: Read, taskId: number): AsyncIterable<string> {
-  const [declared] = await read(step(declaration, taskId))
+  const [declared] = await read(bind(declaration, taskId))
   const row = declared!.rows[0]
   // A task that was purged since it was listed has no row here.
   if (row === undefined) return
@@ -46,7 +46,7 @@ export async function* checkRunsOf(read: Read, taskId: number): AsyncIterable<st
   else if (!row.every((text) => isJson(text!))) yield `task ${taskId}: its declaration is not JSON`
   for (let last = ''; ; ) {
     // The last id is read after the runs: the numbers of runs created in between have been given out by then.
-    const [found, ids] = await read(step(nextRuns, taskId, last, runsPerStep), step(lastDrawnId))
+    const [found, ids] = await read(bind(nextRuns, taskId, last, runsPerStep), bind(lastDrawnId))
     for (const run of found!.rows) {
       for (const finding of findingsOf(run, Number(ids!.rows[0]![0])))
         yield `run ${run[2]} (task ${taskId}): ${finding}`
@@ -57,7 +57,7 @@ export async function* checkRunsOf(read: Read, taskId: number): AsyncIterable<st
 }
 
 export async function* checkStrayRuns(read: Read): AsyncIterable<[taskId: number, finding: string]> {
-  const [found] = await read(step(strayRuns))
+  const [found] = await read(bind(strayRuns))
   for (const [taskId, finding] of found!.rows) yield [Number(taskId), finding!]
 }
 

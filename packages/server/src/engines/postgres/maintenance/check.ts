@@ -6,7 +6,7 @@ import type { Indices } from '../../../core/tables/indices.ts'
 import type { CheckNotes } from '../../../store/maintenance.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
 import type { Read } from '../connection/database.ts'
-import { type Row, type Session, type Statement, step } from '../connection/driver.ts'
+import { bind, type Row, type Session, type Statement } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
 import { isFile } from '../files/statements.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
@@ -44,7 +44,7 @@ const isSound = (id: string, state: string, due: string | null, files: string): 
 
 async function* checkBlobs(read: Read, tableId: number): AsyncIterable<string> {
   for (let last = ''; ; ) {
-    const [found] = await read(step(nextBlobs, tableId, last, blobsPerStep))
+    const [found] = await read(bind(nextBlobs, tableId, last, blobsPerStep))
     for (const [id, state, due, files, hasBytes] of found!.rows) {
       if (state === 'live' && isStoreBlobId(id!) !== (hasBytes === 't')) {
         yield `blob ${id} (bucket ${tableId}): its bytes are ${hasBytes === 't' ? '' : 'not '}in the store`
@@ -58,15 +58,15 @@ async function* checkBlobs(read: Read, tableId: number): AsyncIterable<string> {
 }
 
 async function* checkStrayBlobs(read: Read): AsyncIterable<[tableId: number, finding: string]> {
-  let place: [number, string] = [Number.MIN_SAFE_INTEGER, '']
+  let position: [number, string] = [Number.MIN_SAFE_INTEGER, '']
   for (;;) {
-    const [found] = await read(step(strayBlobs, ...place, blobsPerStep))
+    const [found] = await read(bind(strayBlobs, ...position, blobsPerStep))
     for (const [tableId, id] of found!.rows) {
       yield [Number(tableId), `blob ${id} (bucket ${tableId}): its bucket does not exist`]
     }
     if (found!.rows.length < blobsPerStep) return
     const [tableId, id] = found!.rows.at(-1)!
-    place = [Number(tableId), id!]
+    position = [Number(tableId), id!]
   }
 }
 
@@ -132,8 +132,8 @@ export async function* checkStore(
 ): AsyncIterable<string> {
   const session = await open()
   let checked = 0
-  const read: Read = async (...steps) => {
-    const found = await session.send(steps, Number.POSITIVE_INFINITY)
+  const read: Read = async (...bound) => {
+    const found = await session.send(bound, Number.POSITIVE_INFINITY)
     checked += found[0]!.rows.length
     noteRows?.(checked)
     return found
@@ -152,15 +152,15 @@ type NoteTable = (tableId: number) => void
 
 async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable): AsyncIterable<string> {
   const [keys, tables, secrets] = await read(
-    step(keysWithoutOrganization),
-    step(tablesWithoutOrganization),
-    step(readSecrets),
+    bind(keysWithoutOrganization),
+    bind(tablesWithoutOrganization),
+    bind(readSecrets),
   )
   yield* findSecretFaults(toSecrets(secrets!.rows[0]!))
   for (const row of [...keys!.rows, ...tables!.rows]) yield row[0]!
   let last = Number.MIN_SAFE_INTEGER
   for (;;) {
-    const [found] = await read(step(nextTables, last, tablesPerStep))
+    const [found] = await read(bind(nextTables, last, tablesPerStep))
     for (const [tableId, declared, kind] of found!.rows) {
       const id = Number(tableId)
       if (namesManyTables) yield* checkStrays(read, last, id, noteTable)
@@ -202,12 +202,12 @@ const ruleOf = (kind: string, declared: string): EntriesRule | undefined =>
 /** Finds records of tables that do not exist, with table ids between the two. */
 async function* checkStrays(read: Read, after: number, before: number, noteTable: NoteTable): AsyncIterable<string> {
   for (let last = after; ; ) {
-    const [found] = await read(step(strayTable, last, before))
+    const [found] = await read(bind(strayTable, last, before))
     const row = found!.rows[0]
     if (row === undefined) return
     last = Number(row[0])
     // It may have been created after the tables were listed.
-    const [table] = await read(step(isTable, last))
+    const [table] = await read(bind(isTable, last))
     if (table!.rows.length === 0) yield* checkTable(read, last, undefined, noteTable)
   }
 }
@@ -220,10 +220,10 @@ async function* checkTable(
 ): AsyncIterable<string> {
   const isBucket = rule?.kind === 'bucket'
   const statement = nextRecords[isBucket ? 'bucket' : 'table']
-  let place: Buffer[] = [Buffer.alloc(0), Buffer.alloc(0)]
+  let position: Buffer[] = [Buffer.alloc(0), Buffer.alloc(0)]
   for (;;) {
     // The last id is read after the records: the ids of records created in between have been given out by then.
-    const [found, ids] = await read(step(statement, tableId, ...place, rowsPerStep), step(lastDrawnId))
+    const [found, ids] = await read(bind(statement, tableId, ...position, rowsPerStep), bind(lastDrawnId))
     const { rows } = found!
     for (const row of rows) {
       const finding = checkRecord(row, rule, Number(ids!.rows[0]![0]))
@@ -233,7 +233,7 @@ async function* checkTable(
     }
     if (rows.length < rowsPerStep) break
     const [, hashKey, rangeKey] = rows.at(-1)!
-    place = [bytesOfHex(hashKey!), bytesOfHex(rangeKey!)]
+    position = [bytesOfHex(hashKey!), bytesOfHex(rangeKey!)]
   }
   if (isBucket) yield* noted(tableId, noteTable, checkBlobs(read, tableId))
 }

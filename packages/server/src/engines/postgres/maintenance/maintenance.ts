@@ -4,7 +4,7 @@ import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
 import { bigintArray } from '../connection/arrays.ts'
 import { type Database, noOrg, type Transaction } from '../connection/database.ts'
-import { type Row, type Session, type Statement, type Step, step, type Value } from '../connection/driver.ts'
+import { type BoundStatement, bind, type Row, type Session, type Statement, type Value } from '../connection/driver.ts'
 import { Postponed } from '../connection/lost-part.ts'
 import { blobOfEntry, isFile, makeDead, makeDeadAll } from '../files/statements.ts'
 import { anyRun, removeRuns } from '../runs/statements.ts'
@@ -81,10 +81,10 @@ const removals = {
   bucket: removeExpired(returningBlobs),
 }
 
-const deadSteps = (tableId: string, removed: Row[], dueMs: number): Step[] =>
+const deadStatements = (tableId: string, removed: Row[], dueMs: number): BoundStatement[] =>
   removed.flatMap(([entry]) => {
     const blob = blobOfEntry(entry)
-    return blob === undefined ? [] : [step(makeDead, tableId, blob, dueMs)]
+    return blob === undefined ? [] : [bind(makeDead, tableId, blob, dueMs)]
   })
 
 const anyRow: Statement = {
@@ -104,7 +104,7 @@ type PurgedKind = keyof typeof purges
 const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_table where id = $1::bigint' }
 
 /** A sweep looks again this often after other processes removed what it found. */
-const sweepLooksMax = 10
+const sweepPollsMax = 10
 
 /** Each step asks all servers first, so it removes many rows. A bucket loses fewer files at once: each blob takes a statement of its own. */
 const distributedStepRows = 1_000
@@ -136,7 +136,7 @@ export class PostgresMaintenance implements Maintenance {
 
   async #now(nowMs: number): Promise<number> {
     if (this.#options.clock === 'caller') return nowMs
-    const [result] = await this.#options.db.read(noOrg, step(databaseClock))
+    const [result] = await this.#options.db.read(noOrg, bind(databaseClock))
     return Math.min(nowMs, Number(result!.rows[0]![0]))
   }
 
@@ -145,17 +145,17 @@ export class PostgresMaintenance implements Maintenance {
     const now = await this.#now(nowMs)
     const before = nowSeconds(now - sweepGraceMs)
     if (!namesManyTables) return this.#sweepByTable(before, rowsMax, deadUntilMs(now))
-    const [swept] = await db.write(noOrg, step(sweepInOne, before, rowsMax, deadUntilMs(now)))
+    const [swept] = await db.write(noOrg, bind(sweepInOne, before, rowsMax, deadUntilMs(now)))
     return Number(swept!.rows[0]![0])
   }
 
   /** Several processes may find the same rows: each removes those that are left, or looks again. */
   async #sweepByTable(before: number, rowsMax: number, dueMs: number): Promise<number> {
     const { db } = this.#options
-    for (let look = 1; look <= sweepLooksMax; look++) {
+    for (let poll = 1; poll <= sweepPollsMax; poll++) {
       let found: Row[]
       try {
-        found = (await db.read(noOrg, step(findExpired, before, rowsMax)))[0]!.rows
+        found = (await db.read(noOrg, bind(findExpired, before, rowsMax)))[0]!.rows
       } catch (error) {
         return this.#sweepSomeTables(before, rowsMax, dueMs, error)
       }
@@ -173,7 +173,7 @@ export class PostgresMaintenance implements Maintenance {
   /** Sweeps tables in the order of their ids, while a server cannot be reached. */
   async #sweepSomeTables(before: number, rowsMax: number, dueMs: number, error: unknown): Promise<number> {
     const { db } = this.#options
-    const [found] = await db.read(noOrg, step(tablesToSweep, this.#lastTableId, tablesAskedMax))
+    const [found] = await db.read(noOrg, bind(tablesToSweep, this.#lastTableId, tablesAskedMax))
     db.requirePart(error)
     const endsAt = performance.now() + tablesAskedMs
     let removed = 0
@@ -197,15 +197,15 @@ export class PostgresMaintenance implements Maintenance {
     const removed = await db.reach(async () =>
       hasFiles
         ? this.#sweepBucket(tableId, [tableId, before, Math.min(rowsMax, bucketStepRows)], dueMs)
-        : (await db.write(noOrg, step(removals.table, tableId, before, rowsMax)))[0]!.count,
+        : (await db.write(noOrg, bind(removals.table, tableId, before, rowsMax)))[0]!.count,
     )
     return removed ?? 0
   }
 
   #sweepBucket(tableId: string, values: Value[], dueMs: number): Promise<number> {
     return this.#options.db.transaction(noOrg, async ({ send, commit }) => {
-      const [removed] = await send(step(removals.bucket, ...values))
-      await commit(...deadSteps(tableId, removed!.rows, dueMs))
+      const [removed] = await send(bind(removals.bucket, ...values))
+      await commit(...deadStatements(tableId, removed!.rows, dueMs))
       return removed!.count
     })
   }
@@ -220,7 +220,7 @@ export class PostgresMaintenance implements Maintenance {
     return this.#purgeOne(this.#postponed.tables, async ({ send, commit }, take) => {
       const [id, kind] = await take(takeTable, before)
       if (id == null) return 0
-      return this.#purgeTable({ send, commit }, id, kind as PurgedKind, now, rowsMax, step(markPurging, id))
+      return this.#purgeTable({ send, commit }, id, kind as PurgedKind, now, rowsMax, bind(markPurging, id))
     })
   }
 
@@ -234,7 +234,7 @@ export class PostgresMaintenance implements Maintenance {
     try {
       return await db.transaction(noOrg, (transaction) =>
         purge(transaction, async (statement, before) => {
-          const [taken] = await transaction.send(step(statement, before, bigintArray(postponed.ids)))
+          const [taken] = await transaction.send(bind(statement, before, bigintArray(postponed.ids)))
           const row = taken!.rows[0] ?? []
           takenId = row[0]
           return row
@@ -255,16 +255,16 @@ export class PostgresMaintenance implements Maintenance {
     kind: PurgedKind,
     now: number,
     rowsMax: number,
-    ...before: Step[]
+    ...before: BoundStatement[]
   ): Promise<number> {
     const { rows, any, alsoLast } = purges[kind]
-    const [removed, left] = (await send(...before, step(rows, id, rowsMax), step(any, id))).slice(before.length)
-    const dead = deadSteps(id, removed!.rows, deadUntilMs(now))
+    const [removed, left] = (await send(...before, bind(rows, id, rowsMax), bind(any, id))).slice(before.length)
+    const dead = deadStatements(id, removed!.rows, deadUntilMs(now))
     if (left!.rows.length > 0) {
       await commit(...dead)
       return removed!.count
     }
-    await commit(...dead, ...alsoLast.map((statement) => step(statement, id)), step(removeTable, id))
+    await commit(...dead, ...alsoLast.map((statement) => bind(statement, id)), bind(removeTable, id))
     return removed!.count + 1
   }
 
@@ -279,9 +279,9 @@ export class PostgresMaintenance implements Maintenance {
       const [id] = await take(organizations.takeOrganization, before)
       if (id == null) return 0
       const [, ...found] = await send(
-        step(organizations.markPurging, id),
-        ...organizations.takeTables.map((statement) => step(statement, id)),
-        ...organizations.anyTables.map((statement) => step(statement, id)),
+        bind(organizations.markPurging, id),
+        ...organizations.takeTables.map((statement) => bind(statement, id)),
+        ...organizations.anyTables.map((statement) => bind(statement, id)),
       )
       const rows = found.flatMap((result) => result!.rows)
       const table = rows.find(([, kind]) => kind !== null)
@@ -290,8 +290,8 @@ export class PostgresMaintenance implements Maintenance {
       }
       // Another process purges the ones that are left: the next round finds the rest.
       if (rows.length > 0) return 0
-      const [keys] = await send(step(organizations.removeKeys, id, rowsMax))
-      await commit(...(keys!.count < rowsMax ? [step(organizations.removeOrganization, id)] : []))
+      const [keys] = await send(bind(organizations.removeKeys, id, rowsMax))
+      await commit(...(keys!.count < rowsMax ? [bind(organizations.removeOrganization, id)] : []))
       return keys!.count + 1
     })
   }

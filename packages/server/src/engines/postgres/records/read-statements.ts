@@ -57,7 +57,7 @@ interface Walk {
 
 /** `first`: the number of the parameter `low`; `high`, id and hash follow it. */
 const walkOf = (index: Scan['index'], descending: boolean, first: number): Walk => {
-  const [low, high, third, fourth] = [first, first + 1, first + 2, first + 3].map((place) => `$${place}`)
+  const [low, high, third, fourth] = [first, first + 1, first + 2, first + 3].map((parameter) => `$${parameter}`)
   const down = descending ? ' desc' : ''
   if (index === 'primary') {
     return {
@@ -83,7 +83,7 @@ export const scanColumn = {
   hashKey: 3,
   rangeKey: 4,
   /** The value of a declared index. */
-  place: 5,
+  position: 5,
   data: 6,
   isExpired: 7,
   endsWalk: 8,
@@ -129,7 +129,7 @@ export const scanRecords = (index: Scan['index'], descending: boolean, select: '
 export const countColumn = {
   id: 0,
   /** The value that orders the scan, at the end of the count. */
-  place: 1,
+  position: 1,
   counted: 2,
   steppedOver: 3,
   /** It is null if already the first row of the scan is too many. */

@@ -10,11 +10,11 @@ import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { toBytes, toBytesOrNull, toHex } from '../connection/bytes.ts'
 import type { Coalescer } from '../connection/coalescer.ts'
 import { type Database, holderOf } from '../connection/database.ts'
-import type { Row, Session, Statement, Step, StepResult, Value } from '../connection/driver.ts'
+import type { BoundStatement, Row, Session, Statement, StatementResult, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
 import type { Dialect } from '../dialect.ts'
 import * as sql from './statements.ts'
-import { requireActive, stateStep } from './write-guard.ts'
+import { requireActive, stateStatement } from './write-guard.ts'
 
 const putsTogetherMax = 16
 const putsTogetherBytesMax = 1024 * 1024
@@ -71,8 +71,8 @@ interface PutCall {
 }
 
 /** Makes the arrays of `putBatch` and `putTogether`. `places` are the positions among the operations. */
-const rowArrays = (puts: PutOperation[], places: number[], nowsMs: number[]): Value[] => [
-  ...[bigintArray(places), bytesArray(puts.map((put) => put.hashKey)), bytesArray(puts.map((put) => put.rangeKey))],
+const rowArrays = (puts: PutOperation[], positions: number[], nowsMs: number[]): Value[] => [
+  ...[bigintArray(positions), bytesArray(puts.map((put) => put.hashKey)), bytesArray(puts.map((put) => put.rangeKey))],
   ...[textArray(puts.map((put) => put.data)), bigintArray(puts.map((put) => put.ttlSeconds))],
   bigintArray(puts.map((put, i) => put.updatedAtMs ?? nowsMs[i]!)),
   ...sql.indexColumns.map((_, column) => bytesArray(puts.map((put) => put.entries[column]!))),
@@ -81,13 +81,13 @@ const rowArrays = (puts: PutOperation[], places: number[], nowsMs: number[]): Va
 const isPlainPut = (operation: RecordOperation): operation is PutOperation =>
   operation.op === 'put' && operation.condition === undefined
 
-const batchStep = (table: Table, operation: RecordOperation, place: number, nowMs: number): Step => {
+const batchStatement = (table: Table, operation: RecordOperation, position: number, nowMs: number): BoundStatement => {
   const kind = sql.conditionKind(operation.condition)
   const change = changeValues(table, operation, nowMs)
   const version = versionValues(operation)
   if (operation.op === 'delete') return { statement: deleteInBatch[kind], values: [...change, ...version] }
   // A put that requires an existing record keeps its id. Only a put that may create one needs a new id.
-  const id: Value[] = kind === 'none' || kind === 'absent' ? [place] : []
+  const id: Value[] = kind === 'none' || kind === 'absent' ? [position] : []
   return { statement: putInBatch[kind], values: [...change, ...id, ...version] }
 }
 
@@ -95,46 +95,53 @@ const batchStep = (table: Table, operation: RecordOperation, place: number, nowM
 const inGroups = (operations: RecordOperation[]): number[][] => {
   const groups: number[][] = []
   let last: RecordOperation | undefined
-  for (const place of inLockOrder(operations)) {
-    const operation = operations[place]!
-    if (last !== undefined && isPlainPut(last) && isPlainPut(operation)) groups.at(-1)!.push(place)
-    else groups.push([place])
+  for (const position of inLockOrder(operations)) {
+    const operation = operations[position]!
+    if (last !== undefined && isPlainPut(last) && isPlainPut(operation)) groups.at(-1)!.push(position)
+    else groups.push([position])
     last = operation
   }
   return groups
 }
 
-const rowsStep = (table: Table, operations: RecordOperation[], places: number[], nowMs: number): Step => {
-  const rows = places.flatMap((place): Value[] => {
-    const { hashKey, rangeKey, data, ttlSeconds, updatedAtMs = nowMs, entries } = operations[place] as PutOperation
+const rowsStatement = (
+  table: Table,
+  operations: RecordOperation[],
+  positions: number[],
+  nowMs: number,
+): BoundStatement => {
+  const rows = positions.flatMap((position): Value[] => {
+    const { hashKey, rangeKey, data, ttlSeconds, updatedAtMs = nowMs, entries } = operations[position] as PutOperation
     const key = [toBytes(hashKey), toBytes(rangeKey)]
-    return [place, ...key, data, ttlSeconds, updatedAtMs, ...entries.map(toBytesOrNull)]
+    return [position, ...key, data, ttlSeconds, updatedAtMs, ...entries.map(toBytesOrNull)]
   })
-  return { statement: putRows[places.length]!, values: [table.id, nowSeconds(nowMs), ...rows] }
+  return { statement: putRows[positions.length]!, values: [table.id, nowSeconds(nowMs), ...rows] }
 }
 
 /** The statements of one transaction, and the meaning of their results. */
-interface BatchSteps {
-  steps: Step[]
-  readResults(answers: StepResult[]): OperationResult[]
+interface BatchStatements {
+  bound: BoundStatement[]
+  readResults(answers: StatementResult[]): OperationResult[]
 }
 
 /** Makes the statements of a batch, without its guard. A condition that does not hold raises an error: see `isRaised`. */
-export const batchSteps = (table: Table, operations: RecordOperation[], nowMs: number): BatchSteps => {
-  const steps: Step[] = []
-  if (operations.some(({ op }) => op === 'put')) steps.push({ statement: sql.drawIds, values: [] })
+export const batchStatements = (table: Table, operations: RecordOperation[], nowMs: number): BatchStatements => {
+  const bound: BoundStatement[] = []
+  if (operations.some(({ op }) => op === 'put')) bound.push({ statement: sql.drawIds, values: [] })
   /** The index of each operation's step. */
   const answerAt: number[] = new Array(operations.length)
   for (const group of inGroups(operations)) {
-    const [place] = group as [number]
-    const operation = operations[place]!
-    if (operation.op === 'delete') steps.push({ statement: sql.lockInBatch, values: keyValues(table, operation) })
-    const step =
-      group.length > 1 ? rowsStep(table, operations, group, nowMs) : batchStep(table, operation, place, nowMs)
-    steps.push(step)
-    for (const one of group) answerAt[one] = steps.length - 1
+    const [position] = group as [number]
+    const operation = operations[position]!
+    if (operation.op === 'delete') bound.push({ statement: sql.lockInBatch, values: keyValues(table, operation) })
+    const statement =
+      group.length > 1
+        ? rowsStatement(table, operations, group, nowMs)
+        : batchStatement(table, operation, position, nowMs)
+    bound.push(statement)
+    for (const one of group) answerAt[one] = bound.length - 1
   }
-  const readResults = (answers: StepResult[]): OperationResult[] =>
+  const readResults = (answers: StatementResult[]): OperationResult[] =>
     operations.map(({ op, hashKey, rangeKey }, i) => {
       const { rows } = answers[answerAt[i]!]!
       if (op === 'delete') return { deleted: rows[0]![0] === 't' }
@@ -142,7 +149,7 @@ export const batchSteps = (table: Table, operations: RecordOperation[], nowMs: n
       const row = rows.length === 1 ? rows[0] : rows.find((one) => one[1] === hash && one[2] === range)
       return { updatedAtMs: Number(row![0]) }
     })
-  return { steps, readResults }
+  return { bound, readResults }
 }
 
 /** A statement writes each record once, has one current second, and a bounded number of bytes. */
@@ -178,7 +185,7 @@ export class RecordWrites {
       fits: canGoTogether,
       send: (session: Session, together: PutCall[]) => this.#putTogether(session, together),
     }
-    this.#puts = db.coalesce<PutCall>(options, (call) => this.#putAloneStep(call), true)
+    this.#puts = db.coalesce<PutCall>(options, (call) => this.#putAloneStatement(call), true)
   }
 
   async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
@@ -233,11 +240,11 @@ export class RecordWrites {
     const guardKey: Value[] = this.#guarded ? [caller.apiKey?.seq ?? null] : []
     const change = changeValues(table, operation, nowMs)
     const version = versionValues(operation)
-    const step: Step =
+    const statement: BoundStatement =
       operation.op === 'delete'
         ? { statement: this.#deleteAlone[kind], values: [...change, ...version, ...guardKey] }
         : { statement: this.#putAlone[kind], values: [...change, ...guardKey, ...version] }
-    const [result] = await this.#db.write(holderOf(caller), step)
+    const [result] = await this.#db.write(holderOf(caller), statement)
     return result!.rows[0]
   }
 
@@ -249,7 +256,7 @@ export class RecordWrites {
     nowMs: number,
   ): Promise<OperationResult[] | undefined> {
     const order = inLockOrder(operations)
-    const puts = order.map((place) => operations[place]!)
+    const puts = order.map((position) => operations[position]!)
     const rows = rowArrays(
       puts,
       order,
@@ -262,20 +269,20 @@ export class RecordWrites {
     return operations.map((put) => ({ updatedAtMs: versions.get(`${toHex(put.hashKey)}${toHex(put.rangeKey)}`)! }))
   }
 
-  #putAloneStep({ caller, table, put, nowMs }: PutCall): Step {
+  #putAloneStatement({ caller, table, put, nowMs }: PutCall): BoundStatement {
     const guardKey: Value[] = this.#guarded ? [caller.apiKey?.seq ?? null] : []
     return { statement: this.#putAlone.none, values: [...changeValues(table, put, nowMs), ...guardKey] }
   }
 
   /** Returns one result for each call, the same as if it had been sent alone. */
-  async #putTogether(session: Session, calls: PutCall[]): Promise<StepResult[]> {
-    if (calls.length === 1) return this.#db.send(session, [this.#putAloneStep(calls[0]!)])
+  async #putTogether(session: Session, calls: PutCall[]): Promise<StatementResult[]> {
+    if (calls.length === 1) return this.#db.send(session, [this.#putAloneStatement(calls[0]!)])
     const sorted = calls
-      .map((call, place) => ({ ...call, place }))
+      .map((call, position) => ({ ...call, position }))
       .sort((a, b) => a.table.id - b.table.id || compareKeys(a.put, b.put))
     const rows = rowArrays(
       sorted.map(({ put }) => put),
-      sorted.map(({ place }) => place),
+      sorted.map(({ position }) => position),
       sorted.map(({ nowMs }) => nowMs),
     )
     const guards = [
@@ -297,10 +304,10 @@ export class RecordWrites {
     operations: RecordOperation[],
     nowMs: number,
   ): Promise<OperationResult[] | undefined> {
-    const { steps, readResults } = batchSteps(table, operations, nowMs)
+    const { bound, readResults } = batchStatements(table, operations, nowMs)
     const guard = this.#guarded ? [{ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
     try {
-      const answers = await this.#db.write(holderOf(caller), ...guard, ...steps)
+      const answers = await this.#db.write(holderOf(caller), ...guard, ...bound)
       return readResults(answers.slice(guard.length))
     } catch (error) {
       if (isRaised(error)) return undefined
@@ -318,7 +325,7 @@ export class RecordWrites {
     const conditional = operations.flatMap((operation, i) => (operation.condition === undefined ? [] : [i]))
     const [state, ...versions] = await this.#db.read(
       holderOf(caller),
-      stateStep(caller, table),
+      stateStatement(caller, table),
       ...conditional.map((i) => ({
         statement: sql.currentVersion,
         values: [...keyValues(table, operations[i]!), nowSeconds(nowMs)],
@@ -334,7 +341,7 @@ export class RecordWrites {
   }
 
   async #requireActive(caller: Caller, table: Table): Promise<void> {
-    const [state] = await this.#db.read(holderOf(caller), stateStep(caller, table))
+    const [state] = await this.#db.read(holderOf(caller), stateStatement(caller, table))
     requireActive(table, state!.rows[0]!)
   }
 }

@@ -63,7 +63,7 @@ export class PostgresRecords implements Records {
     nowMs: number,
     keySeq = 0,
   ): Promise<StoredRecord | undefined> {
-    const { rows } = await this.#db.lookUp(
+    const { rows } = await this.#db.lookup(
       { orgId: table.orgId, keySeq },
       {
         statement: getRecord,

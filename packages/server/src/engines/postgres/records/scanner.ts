@@ -37,10 +37,10 @@ const boundsOf = (scan: Scan): Value[] => {
   return scan.index === 'primary' ? [...bytes, toBytes(scan.hash)] : [...bytes, id, toBytes(scan.hash)]
 }
 
-const placeOf = (scan: Scan, row: Row): Position => {
+const positionOf = (scan: Scan, row: Row): Position => {
   const id = Number(row[column.id])
   if (scan.index === 't') return { range: Number(row[column.updatedAt]), id }
-  return { range: fromHex(row[scan.index === 'primary' ? column.rangeKey : column.place]!), id }
+  return { range: fromHex(row[scan.index === 'primary' ? column.rangeKey : column.position]!), id }
 }
 
 const recordOf = (scan: Scan, row: Row): StoredRecord => {
@@ -73,7 +73,7 @@ export const readPage = async (
   const meter = new PageMeter(records, select === 'data')
   let expiredLeft = pageExpiredRowsMax
   let rest = scan
-  let place: Position | undefined
+  let position: Position | undefined
   for (let slack = firstExpiredRows; ; slack = nextExpiredRows) {
     const rowsLeft = rowsMax - records.length
     const walkRows = rowsLeft + 1 + Math.min(slack, expiredLeft)
@@ -87,12 +87,12 @@ export const readPage = async (
       const expired = row[column.isExpired] !== null
       // A live row without data is the first that did not fit: the page ends before it.
       if (!expired && row[column.data] === null) {
-        return { records, next: last === undefined ? place : placeOf(scan, last) }
+        return { records, next: last === undefined ? position : positionOf(scan, last) }
       }
       if (!expired) {
         const record = recordOf(scan, row)
         // The database counts the minimum size of records. The escapes of their keys are counted here.
-        if (!meter.takes(record)) return { records, next: last === undefined ? place : placeOf(scan, last) }
+        if (!meter.takes(record)) return { records, next: last === undefined ? position : positionOf(scan, last) }
         records.push(record)
       }
       last = row
@@ -102,15 +102,15 @@ export const readPage = async (
     expiredLeft -= Number(last[column.steppedOver])
     const gaveUp = last[column.isExpired] !== null && expiredLeft <= 0
     if (!gaveUp && last[column.endsWalk] === null) return { records, next: undefined }
-    place = placeOf(scan, last)
-    if (gaveUp) return { records, next: place }
-    rest = resumeScan(scan, place)
+    position = positionOf(scan, last)
+    if (gaveUp) return { records, next: position }
+    rest = resumeScan(scan, position)
   }
 }
 
-const countedPlaceOf = (scan: Scan, row: Row): Position => {
-  const place = row[countColumn.place]!
-  return { range: scan.index === 't' ? Number(place) : fromHex(place), id: Number(row[countColumn.id]) }
+const countedPositionOf = (scan: Scan, row: Row): Position => {
+  const position = row[countColumn.position]!
+  return { range: scan.index === 't' ? Number(position) : fromHex(position), id: Number(row[countColumn.id]) }
 }
 
 /** Counts with one statement. After hundreds of expired rows another one continues there, as in `readPage`. */
@@ -119,7 +119,7 @@ export const countPage = async ({ db, holder, table, scan, rowsMax, nowMs }: Pag
   let count = 0
   let expiredLeft = pageExpiredRowsMax
   let rest = scan
-  let place: Position | undefined
+  let position: Position | undefined
   for (let slack = firstExpiredRows; ; slack = nextExpiredRows) {
     const rowsLeft = rowsMax - count
     const walkRows = rowsLeft + 1 + Math.min(slack, expiredLeft)
@@ -127,12 +127,12 @@ export const countPage = async ({ db, holder, table, scan, rowsMax, nowMs }: Pag
     const [result] = await db.read(holder, { statement, values })
     const row = result!.rows[0]
     if (row === undefined) return { count, next: undefined }
-    if (row[countColumn.fits] === null) return { count, next: place }
+    if (row[countColumn.fits] === null) return { count, next: position }
     count += Number(row[countColumn.counted])
     expiredLeft -= Number(row[countColumn.steppedOver])
-    place = countedPlaceOf(scan, row)
-    if (row[countColumn.hasNext] !== null) return { count, next: place }
+    position = countedPositionOf(scan, row)
+    if (row[countColumn.hasNext] !== null) return { count, next: position }
     if (row[countColumn.endsWalk] === null) return { count, next: undefined }
-    rest = resumeScan(scan, place)
+    rest = resumeScan(scan, position)
   }
 }

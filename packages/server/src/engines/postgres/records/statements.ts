@@ -22,11 +22,11 @@ export const organizationIsActive = `coalesce((select ${isOfActive('t.org_id')}
   from cubby_table t where t.id = $1::bigint), true)`
 
 /** The key is null in an operator's command. */
-export const keyIsActive = (place: number): string =>
-  `($${place}::bigint is null or coalesce((select k.revoked_at is null from cubby_api_key k where k.seq = $${place}::bigint), false))`
+export const keyIsActive = (parameter: number): string =>
+  `($${parameter}::bigint is null or coalesce((select k.revoked_at is null from cubby_api_key k where k.seq = $${parameter}::bigint), false))`
 
 /** A write statement has this condition, so that it is applied only if table and key are active. */
-const guard = (keyPlace: number): string => `${tableIsActive} and ${keyIsActive(keyPlace)}`
+const guard = (keyParameter: number): string => `${tableIsActive} and ${keyIsActive(keyParameter)}`
 
 // A pipeline cannot stop to look at a count. A statement that must stop it raises an error instead: division by zero, the
 // one error that every database raises at run time and that no other statement of ours can cause.
@@ -38,17 +38,17 @@ const raisingUnlessApplied = (change: string): string =>
 // ── Put ────────────────────────────────────────────────────────────────────────────────────────────────────
 // $1 table, $2 $3 the record key, $4 data, $5 ttl, $6 time of the write in ms, $7 … $16 index entries, $17 now in seconds.
 
-const nowPlace = 17
-const entryPlaces = indexColumns.map((_, i) => `$${i + 7}::bytea`)
+const nowParameter = 17
+const entryParameters = indexColumns.map((_, i) => `$${i + 7}::bytea`)
 export const recordColumns = `id, table_id, hash_key, range_key, data, ttl_seconds, updated_at, ${indexColumns.join(', ')}`
-export const expired = `r.ttl_seconds <= $${nowPlace}::bigint`
-export const live = (place: number): string => `(r.ttl_seconds is null or r.ttl_seconds > $${place}::bigint)`
+export const expired = `r.ttl_seconds <= $${nowParameter}::bigint`
+export const live = (parameter: number): string => `(r.ttl_seconds is null or r.ttl_seconds > $${parameter}::bigint)`
 
 // With "updated_at =" the planner could use the index by time, and scan all records of one millisecond.
-const isVersion = (place: number): string => `r.updated_at - $${place}::bigint = 0`
+const isVersion = (parameter: number): string => `r.updated_at - $${parameter}::bigint = 0`
 
 export const rowOf = (id: string): string =>
-  `${id}, $1::bigint, $2::bytea, $3::bytea, $4::text, $5::bigint, $6::bigint, ${entryPlaces.join(', ')}`
+  `${id}, $1::bigint, $2::bytea, $3::bytea, $4::text, $5::bigint, $6::bigint, ${entryParameters.join(', ')}`
 
 // An expired row with this key is replaced, with a new id: the record is created, not updated.
 export const overwriteWith = (version: string): string => `on conflict (table_id, hash_key, range_key) do update set
@@ -62,8 +62,8 @@ const overwrite = overwriteWith(
 
 const updateLive = `update cubby_record as r set
   data = $4::text, ttl_seconds = $5::bigint, updated_at = greatest($6::bigint, r.updated_at + 1),
-  ${indexColumns.map((column, i) => `${column} = ${entryPlaces[i]}`).join(', ')}
-  where ${theRecord} and ${live(nowPlace)}`
+  ${indexColumns.map((column, i) => `${column} = ${entryParameters[i]}`).join(', ')}
+  where ${theRecord} and ${live(nowParameter)}`
 
 export type ConditionKind = 'none' | 'exists' | 'version' | 'absent'
 
@@ -122,7 +122,7 @@ const insertRows = (tableId: string, source: string, guarded: string): string =>
       .map((name) => `v.${name}`)
       .join(', ')}
     from ${source} where ${guarded}
-    ${overwrite.replaceAll(`$${nowPlace}::`, '$1::')}`
+    ${overwrite.replaceAll(`$${nowParameter}::`, '$1::')}`
 
 /**
  * Writes several puts of a batch as plain rows. $1 table, $2 now in seconds, then the values of each row, the rows in locking
@@ -136,7 +136,7 @@ export const putRows = (count: number): Statement => {
   return {
     name: `batch_put_rows_${count}`,
     text: `insert into cubby_record as r (${recordColumns}) values ${Array.from({ length: count }, row).join(', ')}
-      ${overwrite.replaceAll(`$${nowPlace}::`, '$2::')} returning r.updated_at, r.hash_key, r.range_key`,
+      ${overwrite.replaceAll(`$${nowParameter}::`, '$2::')} returning r.updated_at, r.hash_key, r.range_key`,
   }
 }
 

@@ -2,7 +2,7 @@ import { CubbyError } from '../../../core/errors.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { Table } from '../../../store/tables.ts'
 import { type Database, holderOf } from '../connection/database.ts'
-import type { Row, Step } from '../connection/driver.ts'
+import type { BoundStatement, Row } from '../connection/driver.ts'
 import type { RegistryCache } from '../registry/registry-cache.ts'
 import { guardBatch, guardState } from './statements.ts'
 
@@ -17,12 +17,12 @@ export const tableGone = ({ kind }: Table): CubbyError =>
   new CubbyError(`${kind}_not_found`, `The ${kind} has been deleted.`)
 
 /** Makes the step that asks whether they are active. */
-export const stateStep = (caller: Caller, table: Table): Step => ({
+export const stateStatement = (caller: Caller, table: Table): BoundStatement => ({
   statement: guardState,
   values: [table.id, caller.apiKey?.seq ?? null],
 })
 
-/** Takes the row that `stateStep` returns. */
+/** Takes the row that `stateStatement` returns. */
 export const requireActive = (table: Table, [tableIsActive, keyIsActive, organizationIsActive]: Row): void => {
   if (organizationIsActive === 'f') throw organizationDeleted()
   if (keyIsActive === 'f') throw revokedApiKey()
@@ -44,12 +44,12 @@ export class WriteGuard {
 
   /** Checks that neither key nor table was revoked or deleted since it was read. */
   async confirm(caller: Caller, table: Table): Promise<void> {
-    const stamp = Math.min(table.stamp, caller.apiKey?.stamp ?? table.stamp)
-    if (!(await this.#cache.isCurrent(stamp))) await this.#requireActive(caller, table)
+    const epoch = Math.min(table.epoch, caller.apiKey?.epoch ?? table.epoch)
+    if (!(await this.#cache.isCurrent(epoch))) await this.#requireActive(caller, table)
   }
 
   /** Makes the step of a transaction that raises an error (`isRaised`) if either is gone, or none if `confirm` is called instead. */
-  steps(caller: Caller, table: Table): Step[] {
+  statements(caller: Caller, table: Table): BoundStatement[] {
     return this.isInWrites ? [{ statement: guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
   }
 
@@ -59,7 +59,7 @@ export class WriteGuard {
   }
 
   async #requireActive(caller: Caller, table: Table): Promise<void> {
-    const [state] = await this.#db.read(holderOf(caller), stateStep(caller, table))
+    const [state] = await this.#db.read(holderOf(caller), stateStatement(caller, table))
     requireActive(table, state!.rows[0]!)
   }
 }

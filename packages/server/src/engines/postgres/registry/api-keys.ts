@@ -2,7 +2,7 @@ import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
 import type { Awaitable } from '../../../core/awaitable.ts'
 import type { ApiKey, ApiKeys, Caller, KeyUse } from '../../../store/api-keys.ts'
 import { holderOf, noOrg, organization } from '../connection/database.ts'
-import { type Statement, step, type Value } from '../connection/driver.ts'
+import { bind, type Statement, type Value } from '../connection/driver.ts'
 import { changeRegistry, openings, type Registry, refusingGone } from './registry.ts'
 import { epochColumn, keyColumns, toApiKey } from './rows.ts'
 
@@ -50,7 +50,7 @@ const keyValues = (orgId: number, key: NewApiKey, nowMs: number, expiresAtMs = k
   ...[key.databases === null ? null : JSON.stringify(key.databases), nowMs, expiresAtMs, key.link],
 ]
 
-export const insertKeyStep = (...values: Parameters<typeof keyValues>) => step(insertKey, ...keyValues(...values))
+export const insertKeyStatement = (...values: Parameters<typeof keyValues>) => bind(insertKey, ...keyValues(...values))
 
 export class PostgresApiKeys implements ApiKeys {
   readonly #registry: Registry
@@ -69,7 +69,7 @@ export class PostgresApiKeys implements ApiKeys {
 
   async create(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
     if (key.linkExpiresAtMs !== null) return this.#createByLink(caller, key, nowMs)
-    const [made] = await changeRegistry(this.#registry.db, caller, insertKeyStep(caller.orgId, key, nowMs))
+    const [made] = await changeRegistry(this.#registry.db, caller, insertKeyStatement(caller.orgId, key, nowMs))
     return toApiKey(made!.rows[0]!)
   }
 
@@ -77,9 +77,9 @@ export class PostgresApiKeys implements ApiKeys {
   #createByLink(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
     const { db } = this.#registry
     const creating = db.transaction(holderOf(caller), async ({ send, commit }) => {
-      const used = (await send(...openings(caller), step(useLink, caller.apiKey?.seq ?? null))).at(-1)!.rows.length > 0
+      const used = (await send(...openings(caller), bind(useLink, caller.apiKey?.seq ?? null))).at(-1)!.rows.length > 0
       const expiresAtMs = used ? key.linkExpiresAtMs : key.expiresAtMs
-      const [made] = await commit(insertKeyStep(caller.orgId, key, nowMs, expiresAtMs))
+      const [made] = await commit(insertKeyStatement(caller.orgId, key, nowMs, expiresAtMs))
       return toApiKey(made!.rows[0]!)
     })
     return refusingGone(db, caller, creating)
@@ -87,7 +87,7 @@ export class PostgresApiKeys implements ApiKeys {
 
   async list(orgId: number, beforeSeq: number | undefined, limit: number): Promise<ApiKey[]> {
     const before = beforeSeq ?? Number.MAX_SAFE_INTEGER
-    const [listed] = await this.#registry.db.read(organization(orgId), step(listKeys, orgId, before, limit))
+    const [listed] = await this.#registry.db.read(organization(orgId), bind(listKeys, orgId, before, limit))
     return listed!.rows.map((row) => toApiKey(row))
   }
 
@@ -95,12 +95,12 @@ export class PostgresApiKeys implements ApiKeys {
     const { db, cache } = this.#registry
     const { orgId } = caller
     if (id.includes('\0')) return undefined
-    const steps = [step(moveEpochForKey, id, orgId), step(revokeKey, id, orgId, nowMs)]
-    const [, changed] = await changeRegistry(db, caller, ...steps)
+    const bound = [bind(moveEpochForKey, id, orgId), bind(revokeKey, id, orgId, nowMs)]
+    const [, changed] = await changeRegistry(db, caller, ...bound)
     const row = changed!.rows[0]
     if (row === undefined) return undefined
     const revoked = toApiKey(row)
-    cache.moveTo(revoked.stamp)
+    cache.moveTo(revoked.epoch)
     // It waits even if the key was revoked before: the first revocation may still be waiting.
     await this.#registry.awaitLeaseExpiry()
     return revoked
@@ -111,7 +111,7 @@ export class PostgresApiKeys implements ApiKeys {
     const sorted = uses.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     for (let at = 0; at < sorted.length; at += keyUsesPerWrite) {
       const part = sorted.slice(at, at + keyUsesPerWrite)
-      await this.#registry.db.write(noOrg, ...part.map(({ id, atMs }) => step(noteKeyUse, id, atMs)))
+      await this.#registry.db.write(noOrg, ...part.map(({ id, atMs }) => bind(noteKeyUse, id, atMs)))
     }
   }
 }

@@ -7,8 +7,8 @@ import type {
   RestoreOrganizationResult,
 } from '../../../store/organizations.ts'
 import { noOrg, organization } from '../connection/database.ts'
-import { type Statement, step } from '../connection/driver.ts'
-import { insertKeyStep } from './api-keys.ts'
+import { bind, type Statement } from '../connection/driver.ts'
+import { insertKeyStatement } from './api-keys.ts'
 import type { Registry } from './registry.ts'
 import { epochColumn, organizationColumns, toOrganization } from './rows.ts'
 
@@ -81,28 +81,28 @@ export class PostgresOrganizations implements Organizations {
 
   #create(statement: Statement, name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
     return this.#registry.db.transaction(noOrg, async ({ send, commit }) => {
-      const [, made] = await send(step(lockStore), step(statement, name, nowMs))
+      const [, made] = await send(bind(lockStore), bind(statement, name, nowMs))
       const row = made!.rows[0]
       if (row === undefined) return undefined
       const organization = toOrganization(row)
-      await commit(...keys.map((key) => insertKeyStep(organization.id, key, nowMs)))
+      await commit(...keys.map((key) => insertKeyStatement(organization.id, key, nowMs)))
       return organization
     })
   }
 
   async find(name: string): Promise<Organization | undefined> {
     if (name.includes('\0')) return undefined
-    const [found] = await this.#registry.db.read(noOrg, step(findByName, name))
+    const [found] = await this.#registry.db.read(noOrg, bind(findByName, name))
     return found!.rows.map(toOrganization)[0]
   }
 
   async findById(id: number): Promise<Organization | undefined> {
-    const [found] = await this.#registry.db.read(organization(id), step(findById, id))
+    const [found] = await this.#registry.db.read(organization(id), bind(findById, id))
     return found!.rows.map(toOrganization)[0]
   }
 
   async list(): Promise<Organization[]> {
-    const [listed] = await this.#registry.db.read(noOrg, step(listAll))
+    const [listed] = await this.#registry.db.read(noOrg, bind(listAll))
     return listed!.rows.map(toOrganization)
   }
 
@@ -110,12 +110,12 @@ export class PostgresOrganizations implements Organizations {
   async delete(name: string, nowMs: number): Promise<DeleteOrganizationResult | undefined> {
     const { db, cache } = this.#registry
     const deleted = await db.transaction(noOrg, async ({ send, commit }) => {
-      const [found] = await send(step(lockNamed, name))
+      const [found] = await send(bind(lockNamed, name))
       const row = found!.rows[0]
       if (row === undefined) return undefined
       const { id, deletedAtMs } = toOrganization(row)
       if (deletedAtMs !== null) return { outcome: 'already' as const, row }
-      const [, marked] = await commit(step(moveEpoch), step(markDeleted, id, nowMs))
+      const [, marked] = await commit(bind(moveEpoch), bind(markDeleted, id, nowMs))
       return { outcome: 'deleted' as const, row: marked!.rows[0]! }
     })
     if (deleted === undefined) return undefined
@@ -129,14 +129,14 @@ export class PostgresOrganizations implements Organizations {
   restore(name: string, nowMs: number): Promise<RestoreOrganizationResult | undefined> {
     const { db } = this.#registry
     return db.transaction(noOrg, async ({ send, commit }): Promise<RestoreOrganizationResult | undefined> => {
-      const [found] = await send(step(lockNamed, name))
+      const [found] = await send(bind(lockNamed, name))
       const row = found!.rows[0]
       if (row === undefined) return undefined
       const organization = toOrganization(row)
       if (organization.deletedAtMs === null) return { outcome: 'active', organization }
       const isPurging = row.at(-2) === 't'
       if (isPurging || organization.deletedAtMs <= nowMs - recoveryMs) return { outcome: 'over', organization }
-      const [restored] = await commit(step(unmarkDeleted, organization.id))
+      const [restored] = await commit(bind(unmarkDeleted, organization.id))
       return { outcome: 'restored', organization: toOrganization(restored!.rows[0]!) }
     })
   }

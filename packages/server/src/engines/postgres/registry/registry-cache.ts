@@ -70,7 +70,7 @@ export class RegistryCache {
   }
 
   async #row(holder: Holder, statement: Statement, ...values: Value[]): Promise<Row | undefined> {
-    return (await this.#db.lookUp(holder, { statement, values })).rows[0]
+    return (await this.#db.lookup(holder, { statement, values })).rows[0]
   }
 
   findApiKey(text: string): ApiKey | undefined | Promise<ApiKey | undefined> {
@@ -122,16 +122,16 @@ export class RegistryCache {
     })
   }
 
-  #table(place: string, read: () => Promise<Table | undefined>): Table | undefined | Promise<Table | undefined> {
-    const kept = this.#tables.get(place)
+  #table(cacheKey: string, read: () => Promise<Table | undefined>): Table | undefined | Promise<Table | undefined> {
+    const kept = this.#tables.get(cacheKey)
     if (kept !== undefined && this.#holds()) return kept
-    return this.#find(this.#tables, place, tableCacheEntriesMax, read)
+    return this.#find(this.#tables, cacheKey, tableCacheEntriesMax, read)
   }
 
   /** Returns whether an entry with this stamp is still valid. It reads the epoch if the lease has expired. */
-  async isCurrent(stamp: number): Promise<boolean> {
+  async isCurrent(epoch: number): Promise<boolean> {
     if (!this.#holds()) await this.#renew()
-    return stamp === this.#epoch
+    return epoch === this.#epoch
   }
 
   /** This process itself has replaced the secrets: the epoch is read again before anything is used. */
@@ -220,8 +220,8 @@ export class RegistryCache {
     const sent = instant()
     const value = await read()
     if (value !== undefined) {
-      this.#learn(value.stamp, sent)
-      if (value.stamp === this.#epoch) keep(kept, name, value, most)
+      this.#learn(value.epoch, sent)
+      if (value.epoch === this.#epoch) keep(kept, name, value, most)
     }
     return { value, sent }
   }

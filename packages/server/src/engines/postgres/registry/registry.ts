@@ -1,6 +1,6 @@
 import type { Caller } from '../../../store/api-keys.ts'
 import { type Database, holderOf } from '../connection/database.ts'
-import { type Statement, type Step, type StepResult, step } from '../connection/driver.ts'
+import { type BoundStatement, bind, type Statement, type StatementResult } from '../connection/driver.ts'
 import { isRaised } from '../connection/failure.ts'
 import { organizationDeleted, revokedApiKey } from '../records/write-guard.ts'
 import type { RegistryCache } from './registry-cache.ts'
@@ -35,9 +35,9 @@ const readActivity: Statement = {
 }
 
 /** The first two statements of a change of an organization's registry. */
-export const openings = ({ orgId, apiKey }: Caller): Step[] => [
-  step(lockOrganization, orgId),
-  step(guardKey, apiKey?.seq ?? null, orgId),
+export const openings = ({ orgId, apiKey }: Caller): BoundStatement[] => [
+  bind(lockOrganization, orgId),
+  bind(guardKey, apiKey?.seq ?? null, orgId),
 ]
 
 /** Explains an error that `guardKey` has raised. */
@@ -46,14 +46,18 @@ export const refusingGone = async <T>(db: Database, caller: Caller, change: Prom
     return await change
   } catch (error) {
     if (!isRaised(error)) throw error
-    const [activity] = await db.read(holderOf(caller), step(readActivity, caller.orgId))
+    const [activity] = await db.read(holderOf(caller), bind(readActivity, caller.orgId))
     throw activity!.rows[0]![0] === 't' ? revokedApiKey() : organizationDeleted()
   }
 }
 
 /** Runs all steps in one round trip, if the caller's key is still active. */
-export const changeRegistry = async (db: Database, caller: Caller, ...steps: Step[]): Promise<StepResult[]> => {
+export const changeRegistry = async (
+  db: Database,
+  caller: Caller,
+  ...bound: BoundStatement[]
+): Promise<StatementResult[]> => {
   const opening = openings(caller)
-  const results = await refusingGone(db, caller, db.write(holderOf(caller), ...opening, ...steps))
+  const results = await refusingGone(db, caller, db.write(holderOf(caller), ...opening, ...bound))
   return results.slice(opening.length)
 }

@@ -17,7 +17,7 @@ export const keyColumns = `k.seq, k.id, k.org_id, k.kind, k.name, k.last_four, k
 
 const keyColumnCount = 12
 
-export const toApiKey = (row: Row, stamp = Number(row[keyColumnCount])): ApiKey => ({
+export const toApiKey = (row: Row, epoch = Number(row[keyColumnCount])): ApiKey => ({
   seq: Number(row[0]),
   id: row[1]!,
   orgId: Number(row[2]),
@@ -30,7 +30,7 @@ export const toApiKey = (row: Row, stamp = Number(row[keyColumnCount])): ApiKey 
   expiresAtMs: numberOrNull(row[9]),
   revokedAtMs: numberOrNull(row[10]),
   link: (row[11] ?? null) as LinkState | null,
-  stamp,
+  epoch,
 })
 
 export const tableColumns =
@@ -38,7 +38,7 @@ export const tableColumns =
 
 const tableColumnCount = 9
 
-export const toTable = (row: Row, stamp = Number(row[tableColumnCount])): Table => ({
+export const toTable = (row: Row, epoch = Number(row[tableColumnCount])): Table => ({
   id: Number(row[0]),
   orgId: Number(row[1]),
   db: row[2]!,
@@ -48,7 +48,7 @@ export const toTable = (row: Row, stamp = Number(row[tableColumnCount])): Table 
   deletedAtMs: numberOrNull(row[6]),
   kind: row[7] as TableKind,
   publicId: row[8] ?? null,
-  stamp,
+  epoch,
 })
 
 // $1 organization, $2 database, $3 kind, $4 name.

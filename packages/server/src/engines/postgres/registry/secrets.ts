@@ -2,7 +2,7 @@ import { type Awaitable, andThen } from '../../../core/awaitable.ts'
 import { type Keyring, rotateSecrets, type StoreSecret } from '../../../core/store-secrets.ts'
 import type { Secrets } from '../../../store/secrets.ts'
 import { noOrg } from '../connection/database.ts'
-import { type Statement, step } from '../connection/driver.ts'
+import { bind, type Statement } from '../connection/driver.ts'
 import type { Registry } from './registry.ts'
 import { secretColumns, secretValues, toSecrets, writeSecrets } from './rows.ts'
 
@@ -25,9 +25,9 @@ export class PostgresSecrets implements Secrets {
   rotate(next: StoreSecret, endsEarlier: boolean, nowMs: number): Promise<StoreSecret[]> {
     const { db, cache } = this.#registry
     return db.transaction(noOrg, async ({ send, commit }) => {
-      const [found] = await send(step(lockSecrets))
+      const [found] = await send(bind(lockSecrets))
       const secrets = rotateSecrets(toSecrets(found!.rows[0]!), next, endsEarlier, nowMs)
-      const [written] = await commit(step(writeSecrets, ...secretValues(secrets)))
+      const [written] = await commit(bind(writeSecrets, ...secretValues(secrets)))
       cache.moveTo(Number(written!.rows[0]![0]))
       return secrets
     })

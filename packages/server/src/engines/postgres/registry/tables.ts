@@ -5,7 +5,7 @@ import type { Indices } from '../../../core/tables/indices.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { Buckets, RestoreResult, Table, TableKind, TableListing, Tables } from '../../../store/tables.ts'
 import { type Database, holderOf, organization, type Transaction } from '../connection/database.ts'
-import { type Row, type Statement, type Step, step, type Value } from '../connection/driver.ts'
+import { type BoundStatement, bind, type Row, type Statement, type Value } from '../connection/driver.ts'
 import { changeRegistry, openings, type Registry, refusingGone } from './registry.ts'
 import { epochColumn, named, tableColumns, toTable } from './rows.ts'
 
@@ -90,7 +90,7 @@ const unmarkDeleted: Statement = {
 const behind = (name: string | undefined): string => name?.split('\0', 1)[0] ?? ''
 
 /** The values of `named`, which name a table, bucket or task of an organization. */
-type TablePlace = [orgId: number, db: string, kind: TableKind, name: string]
+type TableNameValues = [orgId: number, db: string, kind: TableKind, name: string]
 
 /** Tables, buckets and tasks have these reads in common. */
 export class TableReads {
@@ -102,7 +102,7 @@ export class TableReads {
     this.#kind = kind
   }
 
-  protected place(orgId: number, db: string, name: string): TablePlace {
+  protected nameValues(orgId: number, db: string, name: string): TableNameValues {
     return [orgId, db, this.#kind, name]
   }
 
@@ -116,7 +116,7 @@ export class TableReads {
   }
 
   async findDeleted(orgId: number, db: string, name: string, nowMs: number): Promise<Table | undefined> {
-    const [row] = await this.rows(orgId, findDeleted, ...this.place(orgId, db, name), nowMs - recoveryMs)
+    const [row] = await this.rows(orgId, findDeleted, ...this.nameValues(orgId, db, name), nowMs - recoveryMs)
     return row && toTable(row)
   }
 
@@ -141,20 +141,20 @@ class TablesOfKind extends TableReads {
     { indices, publicId }: Pick<Table, 'indices' | 'publicId'>,
     nowMs: number,
   ): Promise<{ table: Table; created: boolean }> {
-    const place = this.place(caller.orgId, db, name)
-    const insert = step(insertTable, ...place, JSON.stringify(indices), publicId, nowMs)
-    const [made, active] = await changeRegistry(this.registry.db, caller, insert, step(activeTable, ...place))
+    const nameValues = this.nameValues(caller.orgId, db, name)
+    const insert = bind(insertTable, ...nameValues, JSON.stringify(indices), publicId, nowMs)
+    const [made, active] = await changeRegistry(this.registry.db, caller, insert, bind(activeTable, ...nameValues))
     return { table: toTable(active!.rows[0]!), created: made!.rows.length > 0 }
   }
 
   async delete(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
-    const place = this.place(caller.orgId, db, name)
-    const steps = [step(moveEpochForTable, ...place), step(markDeleted, ...place, nowMs)]
-    const [, changed] = await changeRegistry(this.registry.db, caller, ...steps)
+    const nameValues = this.nameValues(caller.orgId, db, name)
+    const bound = [bind(moveEpochForTable, ...nameValues), bind(markDeleted, ...nameValues, nowMs)]
+    const [, changed] = await changeRegistry(this.registry.db, caller, ...bound)
     const row = changed!.rows[0]
     if (row === undefined) return undefined
     const deleted = toTable(row)
-    this.registry.cache.moveTo(deleted.stamp)
+    this.registry.cache.moveTo(deleted.epoch)
     await this.registry.awaitLeaseExpiry()
     return deleted
   }
@@ -166,7 +166,7 @@ class TablesOfKind extends TableReads {
     deletedAtMs: number | undefined,
     nowMs: number,
   ): Promise<RestoreResult> {
-    return restoreTable(this.registry.db, caller, this.place(caller.orgId, db, name), deletedAtMs, nowMs)
+    return restoreTable(this.registry.db, caller, this.nameValues(caller.orgId, db, name), deletedAtMs, nowMs)
   }
 }
 
@@ -174,16 +174,16 @@ class TablesOfKind extends TableReads {
 export const restoreTable = (
   db: Database,
   caller: Caller,
-  place: TablePlace,
+  nameValues: TableNameValues,
   deletedAtMs: number | undefined,
   nowMs: number,
-  alsoFor: (table: Table, send: Transaction['send']) => Promise<Step[]> = async () => [],
+  alsoFor: (table: Table, send: Transaction['send']) => Promise<BoundStatement[]> = async () => [],
 ): Promise<RestoreResult> => {
-  const recoverable = (at: number | null) => step(recoverableTables, ...place, nowMs - recoveryMs, at)
+  const recoverable = (at: number | null) => bind(recoverableTables, ...nameValues, nowMs - recoveryMs, at)
   const restoring = db.transaction(holderOf(caller), async ({ send, commit }): Promise<RestoreResult> => {
     const [, , active, newest, chosen] = await send(
       ...openings(caller),
-      step(activeTable, ...place),
+      bind(activeTable, ...nameValues),
       recoverable(null),
       recoverable(deletedAtMs ?? null),
     )
@@ -193,7 +193,7 @@ export const restoreTable = (
     if (row === undefined) return { outcome: 'missing' }
     const table = toTable(row)
     if (present !== undefined) return { outcome: 'taken', deletedAtMs: table.deletedAtMs! }
-    const [restored] = await commit(step(unmarkDeleted, table.id), ...(await alsoFor(table, send)))
+    const [restored] = await commit(bind(unmarkDeleted, table.id), ...(await alsoFor(table, send)))
     // A purge by a process whose clock runs ahead may have been faster.
     const back = restored!.rows[0]
     return back === undefined ? { outcome: 'missing' } : { outcome: 'restored', table: toTable(back) }

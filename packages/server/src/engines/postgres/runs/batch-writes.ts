@@ -12,13 +12,20 @@ import {
 } from '../../../store/runs.ts'
 import { bytesArray, textArray } from '../connection/arrays.ts'
 import { type Database, holderOf, type Transaction } from '../connection/database.ts'
-import { type Step, step } from '../connection/driver.ts'
+import { type BoundStatement, bind } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
-import { batchSteps, type RecordWrites, raceAttemptsMax } from '../records/record-writes.ts'
+import { batchStatements, type RecordWrites, raceAttemptsMax } from '../records/record-writes.ts'
 import { guardBatch } from '../records/statements.ts'
 import { lockForBatch } from '../tasks/statements.ts'
-import { addLocks, finishLocks, judgeAdd, judgeFinish } from './run-steps.ts'
-import { type Clock, type Judged, requireTask, retryDuplicates, stateStep, toLockedTask } from './run-transaction.ts'
+import { addLocks, decideAdd, decideFinish, finishLocks } from './run-steps.ts'
+import {
+  type Clock,
+  type Decision,
+  requireTask,
+  retryDuplicates,
+  stateStatement,
+  toLockedTask,
+} from './run-transaction.ts'
 import * as sql from './statements.ts'
 
 /** Writes records and runs in one transaction: a round trip for each run or finish, and one for the records and the commit. */
@@ -56,35 +63,35 @@ export class BatchWrites {
       const runIds: string[] = []
       const changes: BatchedChange[] = []
       /** The writes of the operations so far. They are sent with the locks of the next one. */
-      let writes: Step[] = []
+      let writes: BoundStatement[] = []
       for (const [i, operation] of tasks.entries()) {
         const locks = locksOf(operation)
-        const results = await send(...writes, ...locks, stateStep(operation.task.id, caller, at))
+        const results = await send(...writes, ...locks, stateStatement(operation.task.id, caller, at))
         const found = results.slice(writes.length).map(({ rows }) => rows)
         const isFinish = operation.op === 'finish'
         const task = requireTask(operation.task, toLockedTask(found.pop()!), isFinish)
-        const judged: Judged<AddResult | RunChange> = isFinish
-          ? judgeFinish(found, task, operation.finish, true)
-          : judgeAdd(found, task, operation.run)
-        if ('refused' in judged.answer) return { applied: false, failedTask: i, refused: reasonOf(judged.answer) }
-        runIds.push(judged.answer.run.id)
-        changes.push(changeOf(judged.answer))
-        writes = judged.writes
+        const decision: Decision<AddResult | RunChange> = isFinish
+          ? decideFinish(found, task, operation.finish, true)
+          : decideAdd(found, task, operation.run)
+        if ('refused' in decision.outcome) return { applied: false, failedTask: i, refused: reasonOf(decision.outcome) }
+        runIds.push(decision.outcome.run.id)
+        changes.push(changeOf(decision.outcome))
+        writes = decision.writes
       }
       if (table === undefined) {
         await commit(...writes)
         return { applied: true, results: [], runIds, changes }
       }
-      const { steps, readResults } = batchSteps(table, records, nowMs)
-      const guard = step(guardBatch, table.id, caller.apiKey?.seq ?? null)
-      const answers = await commit(...writes, guard, ...steps)
+      const { bound, readResults } = batchStatements(table, records, nowMs)
+      const guard = bind(guardBatch, table.id, caller.apiKey?.seq ?? null)
+      const answers = await commit(...writes, guard, ...bound)
       const results: OperationResult[] = readResults(answers.slice(writes.length + 1))
       return { applied: true, results, runIds, changes }
     })
   }
 }
 
-const locksOf = (operation: TaskOperation): Step[] =>
+const locksOf = (operation: TaskOperation): BoundStatement[] =>
   operation.op === 'run'
     ? addLocks(operation.task.id, operation.run)
     : finishLocks(operation.task.id, operation.id, operation.finish)
@@ -111,9 +118,9 @@ const lockInOrder = async (send: Transaction['send'], tasks: TaskOperation[]): P
       }
     })
   await send(
-    ...ofTasks.flatMap(({ taskId, hasKeys }) => (hasKeys ? [step(lockForBatch, taskId)] : [])),
-    ...ofTasks.map(({ taskId, named, keys }) => step(sql.lockNamedAndRunning, taskId, named, keys)),
-    ...ofTasks.map(({ taskId, finished, keys }) => step(sql.lockQueuedBehind, taskId, finished, keys)),
+    ...ofTasks.flatMap(({ taskId, hasKeys }) => (hasKeys ? [bind(lockForBatch, taskId)] : [])),
+    ...ofTasks.map(({ taskId, named, keys }) => bind(sql.lockNamedAndRunning, taskId, named, keys)),
+    ...ofTasks.map(({ taskId, finished, keys }) => bind(sql.lockQueuedBehind, taskId, finished, keys)),
   )
 }
 

@@ -4,7 +4,7 @@ import type { DuePushes, Runs } from '../../../store/runs.ts'
 import type { Table } from '../../../store/tables.ts'
 import { bigintArray } from '../connection/arrays.ts'
 import { type Database, noOrg } from '../connection/database.ts'
-import { step } from '../connection/driver.ts'
+import { bind } from '../connection/driver.ts'
 import { toTable } from '../registry/rows.ts'
 import { tasksAskedMax } from './due-runs.ts'
 import * as sql from './statements.ts'
@@ -41,8 +41,8 @@ const readQueued = async (
   const page = [pushingTasksMax, bigintArray(orgIds), bigintArray([...after.keys()]), bigintArray([...after.values()])]
   const [found, stops] = await db.read(
     noOrg,
-    step(sql.duePushesInOne, ...page, duePushTasksMax + 1, at, bigintArray(taskIds)),
-    step(sql.pushStops, ...page),
+    bind(sql.duePushesInOne, ...page, duePushTasksMax + 1, at, bigintArray(taskIds)),
+    bind(sql.pushStops, ...page),
   )
   for (const [orgId, taskId] of stops!.rows) positions.stop(Number(orgId), Number(taskId))
   const queued = found!.rows.map((row) => ({ task: toTable(row), runAtMs: Number(row.at(-2)) }))
@@ -56,8 +56,8 @@ const readQueuedInTwo = async (
   { orgIds, taskIds }: Without,
   turns: TaskTurns,
 ): Promise<Queued> => {
-  const allTasks = step(sql.allPushingTasks, at)
-  const [found, runs] = await db.read(noOrg, allTasks, step(sql.findQueued)).catch(async (error: unknown) => {
+  const allTasks = bind(sql.allPushingTasks, at)
+  const [found, runs] = await db.read(noOrg, allTasks, bind(sql.findQueued)).catch(async (error: unknown) => {
     const registry = await db.read(noOrg, allTasks)
     db.requirePart(error)
     return registry
@@ -82,8 +82,8 @@ const readQueuedInTwo = async (
 }
 
 const firstOfEach = async (db: Database, tasks: Table[]): Promise<Map<number, number>> => {
-  const looks = tasks.map(({ id }) => step(sql.findFirstQueued, id))
-  const found = await db.readEach(noOrg, looks)
+  const lookups = tasks.map(({ id }) => bind(sql.findFirstQueued, id))
+  const found = await db.readEach(noOrg, lookups)
   return new Map(
     tasks.flatMap(({ id }, i) => {
       const runAt = found[i]?.rows[0]?.[0]
@@ -93,19 +93,19 @@ const firstOfEach = async (db: Database, tasks: Table[]): Promise<Map<number, nu
 }
 
 /** The position at which looks continue: in each organization's tasks, or among all tasks if no statement may name runs and tasks. */
-export type PushLooks = { positions: PushPositions } | { turns: TaskTurns }
+export type PushPolls = { positions: PushPositions } | { turns: TaskTurns }
 
 export const findDuePushes = async (
   db: Database,
   at: number | null,
-  looks: PushLooks,
+  polls: PushPolls,
   callersMs: number,
   without: Without = { orgIds: [], taskIds: [] },
 ): Promise<DuePushes> => {
   const { queued, nowMs, isMore } =
-    'turns' in looks
-      ? await readQueuedInTwo(db, at, without, looks.turns)
-      : await readQueued(db, at, without, looks.positions)
+    'turns' in polls
+      ? await readQueuedInTwo(db, at, without, polls.turns)
+      : await readQueued(db, at, without, polls.positions)
   const due = queued.filter(({ runAtMs }) => runAtMs <= nowMs).slice(0, duePushTasksMax)
   const next = queued.reduce((least, { runAtMs }) => (runAtMs > nowMs ? Math.min(least, runAtMs) : least), Infinity)
   return {

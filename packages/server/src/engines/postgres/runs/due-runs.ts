@@ -1,5 +1,5 @@
 import { leaseSecondsMax, sweepGraceMs } from '../../../core/limits.ts'
-import { type Due, type DueLooks, type DueOrganization, DueTurns } from '../../../core/tasks/due-turns.ts'
+import { type Due, type DueOrganization, type DueQueries, DueTurns } from '../../../core/tasks/due-turns.ts'
 import type { Run } from '../../../core/tasks/run.ts'
 import { newRunId } from '../../../core/tasks/run-id.ts'
 import { clockErrorMs, nextIfKnown, scheduleKey } from '../../../core/tasks/schedule.ts'
@@ -8,14 +8,14 @@ import type { FiredSchedules, RunReference } from '../../../store/runs.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { fromHex, toBytes } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'
-import { type Row, type Statement, type Step, step, type Value } from '../connection/driver.ts'
+import { type BoundStatement, bind, type Row, type Statement, type Value } from '../connection/driver.ts'
 import { Postponed } from '../connection/lost-part.ts'
 import { drawIds } from '../records/statements.ts'
 import * as tasks from '../tasks/statements.ts'
 import { taskColumnCount, toTask } from '../tasks/task-rows.ts'
 import { toRun } from './run-rows.ts'
-import { insertSteps, keyLocks, replaceSteps } from './run-steps.ts'
-import { changeRuns, type LockedTask, retryDuplicates, stateStep } from './run-transaction.ts'
+import { insertStatements, keyLocks, replaceStatements } from './run-steps.ts'
+import { changeLockedRuns, type LockedTask, retryDuplicates, stateStatement } from './run-transaction.ts'
 import * as sql from './statements.ts'
 import { TaskTurns } from './task-turns.ts'
 
@@ -33,7 +33,7 @@ interface DueRow extends Due {
   row: Row
 }
 
-interface LookStatements {
+interface DueStatements {
   /** $1 the time of a test, $2 rows at most. Each statement for schedules has one more value, the last: without these tasks. */
   first: Statement
   /** $3 organization. */
@@ -42,42 +42,42 @@ interface LookStatements {
   organizations: Statement | undefined
 }
 
-const scheduleLook: LookStatements = {
+const scheduleStatements: DueStatements = {
   ...{ first: tasks.dueSchedules, firstOf: tasks.dueSchedulesOf, organizations: tasks.scheduledOrganizations },
 }
-const leaseLook: LookStatements = {
+const leaseStatements: DueStatements = {
   ...{ first: sql.findExpired, firstOf: sql.findExpiredOf, organizations: sql.leasedOrganizations },
 }
 
-const looksWith = (
+const queriesWith = (
   db: Database,
   at: number | null,
-  statements: LookStatements,
+  statements: DueStatements,
   without: Value[] = [],
-): DueLooks<DueRow> => {
+): DueQueries<DueRow> => {
   const { first, firstOf, organizations } = statements
   const toOrganization = ([id, isDue]: Row): DueOrganization => ({ id: Number(id), isDue: isDue === 't' })
   return {
     organizationsMax: organizations === undefined ? organizationsMaxWithoutWalks : organizationsMax,
     async first(rowsMax) {
-      const [found] = await db.read(noOrg, step(first, at, rowsMax, ...without))
+      const [found] = await db.read(noOrg, bind(first, at, rowsMax, ...without))
       return found!.rows.map(toDue)
     },
     async organizations(afterId, rowsMax) {
       if (organizations !== undefined) {
-        const [found] = await db.read(noOrg, step(organizations, at, rowsMax, afterId))
+        const [found] = await db.read(noOrg, bind(organizations, at, rowsMax, afterId))
         return found!.rows.map(toOrganization)
       }
       const all: DueOrganization[] = []
       while (all.length < rowsMax) {
-        const [found] = await db.read(noOrg, step(sql.nextLeased, at, all.at(-1)?.id ?? afterId))
+        const [found] = await db.read(noOrg, bind(sql.nextLeased, at, all.at(-1)?.id ?? afterId))
         if (found!.rows.length === 0) break
         all.push(toOrganization(found!.rows[0]!))
       }
       return all
     },
     async firstOf(orgIds, rowsMax) {
-      const found = await db.read(noOrg, ...orgIds.map((orgId) => step(firstOf, at, rowsMax, orgId, ...without)))
+      const found = await db.read(noOrg, ...orgIds.map((orgId) => bind(firstOf, at, rowsMax, orgId, ...without)))
       return found.flatMap(({ rows }) => rows.map(toDue))
     },
   }
@@ -92,7 +92,7 @@ const toDue = (row: Row): DueRow => ({ id: row.slice(0, -1).join('/'), orgId: Nu
 export const tasksAskedMax = 200
 
 /** Finds expired leases and ends their attempts. */
-export class LeaseLooks {
+export class LeasePolls {
   readonly #db: Database
   readonly #walks: boolean
   readonly #dueTurns = new DueTurns()
@@ -115,10 +115,10 @@ export class LeaseLooks {
 
   async #find(at: number | null, rowsMax: number): Promise<Row[]> {
     try {
-      const look = this.#walks ? leaseLook : { ...leaseLook, organizations: undefined }
+      const statements = this.#walks ? leaseStatements : { ...leaseStatements, organizations: undefined }
       const [{ chosen }, [ahead]] = await Promise.all([
-        this.#dueTurns.choose(looksWith(this.#db, at, look), rowsMax),
-        this.#db.read(noOrg, step(sql.findAhead, at, rowsMax, leaseMsMax)),
+        this.#dueTurns.choose(queriesWith(this.#db, at, statements), rowsMax),
+        this.#db.read(noOrg, bind(sql.findAhead, at, rowsMax, leaseMsMax)),
       ])
       this.#db.lostPart.found()
       return [...chosen.map(({ row }) => row), ...ahead!.rows]
@@ -128,14 +128,14 @@ export class LeaseLooks {
   }
 
   async #findByTask(at: number | null, rowsMax: number, error: unknown): Promise<Row[]> {
-    const [all] = await this.#db.read(noOrg, step(tasks.everyTask))
+    const [all] = await this.#db.read(noOrg, bind(tasks.everyTask))
     this.#db.requirePart(error)
     const asked = this.#taskTurns.next(
       all!.rows.map(([id, orgId]) => ({ id: Number(id), orgId: Number(orgId) })),
       tasksAskedMax,
     )
-    const looks = asked.map(({ id }) => step(sql.findExpiredOfTask, at, rowsMax, leaseMsMax, id))
-    const found = await this.#db.readEach(noOrg, looks)
+    const lookups = asked.map(({ id }) => bind(sql.findExpiredOfTask, at, rowsMax, leaseMsMax, id))
+    const found = await this.#db.readEach(noOrg, lookups)
     return found.flatMap((result) => result?.rows ?? []).slice(0, rowsMax)
   }
 }
@@ -143,21 +143,21 @@ export class LeaseLooks {
 const expireOfTask = (db: Database, taskId: number, rows: Row[], at: number | null): Promise<RunReference[]> => {
   const ids = textArray(rows.map(([, id]) => id!))
   const keys = bytesArray(rows.flatMap(([, , key]) => (key == null ? [] : [fromHex(key)])))
-  return changeRuns(db, {
+  return changeLockedRuns(db, {
     holder: noOrg,
-    locks: [step(sql.lockRunning, taskId, ids), step(sql.lockQueuedKeys, taskId, keys)],
-    state: stateStep(taskId, undefined, at),
-    judge: ([running, queued], task) => {
+    locks: [bind(sql.lockRunning, taskId, ids), bind(sql.lockQueuedKeys, taskId, keys)],
+    state: stateStatement(taskId, undefined, at),
+    decide: ([running, queued], task) => {
       const queuedKeys = new Set(queued!.map(([key]) => fromHex(key!)))
-      const writes: Step[] = []
+      const writes: BoundStatement[] = []
       const ended: RunReference[] = []
       for (const run of running!.map(toRun)) {
         const changed = task === undefined ? failStray(run) : leaseChange(run, task, queuedKeys)
         if (changed === undefined) continue
-        writes.push(...replaceSteps(run, changed))
+        writes.push(...replaceStatements(run, changed))
         if (changed.status !== 'running') ended.push({ taskId, id: run.id })
       }
-      return { answer: ended, writes }
+      return { outcome: ended, writes }
     },
   })
 }
@@ -182,19 +182,19 @@ const failStray = (run: Run): Run => ({
  * statement may name both runs and tasks.
  */
 export const wakeRuns = async (db: Database, at: number | null, rowsMax: number): Promise<boolean> => {
-  const [found] = await db.read(noOrg, step(sql.findFromAhead, at, rowsMax, clockErrorMs, toBytes(scheduleKey)))
+  const [found] = await db.read(noOrg, bind(sql.findFromAhead, at, rowsMax, clockErrorMs, toBytes(scheduleKey)))
   for (const [taskId, rows] of Map.groupBy(found!.rows, ([id]) => Number(id))) {
-    await changeRuns(db, {
+    await changeLockedRuns(db, {
       holder: noOrg,
-      locks: rows.map(([, id]) => step(sql.lockRun, taskId, id!)),
-      state: stateStep(taskId, undefined, at),
-      judge: (locked, task) => {
+      locks: rows.map(([, id]) => bind(sql.lockRun, taskId, id!)),
+      state: stateStatement(taskId, undefined, at),
+      decide: (locked, task) => {
         const runs = locked.flatMap(([row]) => (row === undefined ? [] : [toRun(row)]))
         const writes = runs.flatMap((run) => {
           const woken = task && wakeRun(run, task.nowMs)
-          return woken === undefined ? [] : replaceSteps(run, woken)
+          return woken === undefined ? [] : replaceStatements(run, woken)
         })
-        return { answer: undefined, writes }
+        return { outcome: undefined, writes }
       },
     })
   }
@@ -204,7 +204,7 @@ export const wakeRuns = async (db: Database, at: number | null, rowsMax: number)
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Creates the runs of schedules that are due. */
-export class ScheduleLooks {
+export class SchedulePolls {
   readonly #db: Database
   readonly #turns = new DueTurns()
   readonly #postponed = new Postponed()
@@ -216,8 +216,8 @@ export class ScheduleLooks {
   async fire(at: number | null, rowsMax: number): Promise<FiredSchedules> {
     const db = this.#db
     const [{ chosen }, [ahead]] = await Promise.all([
-      this.#turns.choose(looksWith(db, at, scheduleLook, [bigintArray(this.#postponed.ids)]), rowsMax),
-      db.read(noOrg, step(tasks.servedAhead, at, rowsMax, clockErrorMs)),
+      this.#turns.choose(queriesWith(db, at, scheduleStatements, [bigintArray(this.#postponed.ids)]), rowsMax),
+      db.read(noOrg, bind(tasks.servedAhead, at, rowsMax, clockErrorMs)),
     ])
     const created: RunReference[] = []
     let unknown = 0
@@ -237,7 +237,7 @@ export class ScheduleLooks {
 const fireSchedule = (db: Database, taskId: number, at: number | null): Promise<RunReference[] | 'unknown'> =>
   retryDuplicates(() =>
     db.transaction(noOrg, async ({ send, commit }): Promise<RunReference[] | 'unknown'> => {
-      const results = await send(step(tasks.takeSchedule, taskId, at), ...keyLocks(taskId, scheduleKey), step(drawIds))
+      const results = await send(bind(tasks.takeSchedule, taskId, at), ...keyLocks(taskId, scheduleKey), bind(drawIds))
       const [[row], running, queued, [drawn]] = results.map(({ rows }) => rows) as [Row[], Row[], Row[], Row[]]
       if (row === undefined) return []
       const { declaration, nextRunAtMs } = toTask(row)
@@ -246,7 +246,7 @@ const fireSchedule = (db: Database, taskId: number, at: number | null): Promise<
       if (nextRunAtMs === null || nextRunAtMs > nowMs) return []
       const next = nextIfKnown(schedule, nowMs, nowMs)
       if (next === undefined) return 'unknown'
-      const writes = [step(tasks.setSchedule, taskId, next, nowMs)]
+      const writes = [bind(tasks.setSchedule, taskId, next, nowMs)]
       // The times of a deleted organization pass without runs: once it is restored, its schedules go on at their next times.
       if (schedule === null || isActive === 'f' || queued.length > 0) {
         await commit(...writes)
@@ -255,7 +255,7 @@ const fireSchedule = (db: Database, taskId: number, at: number | null): Promise<
       const asked = { id: newRunId(), isNamed: false, key: scheduleKey, payload: schedule.payload }
       const made = { ...asked, at: { runAtMs: nextRunAtMs } }
       const run = createRun(Number(drawn![0]), taskId, made, running.length > 0, nowMs)
-      await commit(...writes, ...insertSteps(run))
+      await commit(...writes, ...insertStatements(run))
       return [{ taskId, id: run.id }]
     }),
   )
@@ -263,19 +263,19 @@ const fireSchedule = (db: Database, taskId: number, at: number | null): Promise<
 /** Handles a clock that was set back: times that were served ahead of the clock count as not served. */
 const resetSchedule = (db: Database, taskId: number, at: number | null): Promise<void> =>
   db.transaction(noOrg, async ({ send, commit }) => {
-    const [taken] = await send(step(tasks.takeSchedule, taskId, at))
+    const [taken] = await send(bind(tasks.takeSchedule, taskId, at))
     const row = taken!.rows[0]
     if (row === undefined) return
     const { declaration, nextRunAtMs, servedAtMs } = toTask(row)
     const nowMs = Number(row[taskColumnCount + 1])
     if (nextRunAtMs === null || servedAtMs === null || servedAtMs <= nowMs + clockErrorMs) return
     const next = nextIfKnown(declaration.schedule, servedAtMs, nowMs)
-    if (next !== undefined) await commit(step(tasks.setSchedule, taskId, next, null))
+    if (next !== undefined) await commit(bind(tasks.setSchedule, taskId, next, null))
   })
 
 // ── Finished runs that are no longer kept ──────────────────────────────────────────────────────────────────
 
-const tasksPerLook = 500
+const tasksPerPoll = 500
 /** A step ends after this time if the server of a task cannot be reached. The next step continues after that task. */
 const stepMsMax = 5_000
 const beforeAllTasks = Number.MIN_SAFE_INTEGER
@@ -305,7 +305,7 @@ export class FinishedSweep {
   }
 
   async #sweepInOne(at: number | null, rowsMax: number, afterId: number): Promise<number> {
-    const [swept] = await this.#db.write(noOrg, step(sql.sweepInOne, at, rowsMax, sweepGraceMs, afterId))
+    const [swept] = await this.#db.write(noOrg, bind(sql.sweepInOne, at, rowsMax, sweepGraceMs, afterId))
     const { rows } = swept!
     if (rows.length >= rowsMax) this.#afterId = Math.max(...rows.map(([taskId]) => Number(taskId)))
     return rows.length
@@ -317,14 +317,14 @@ export class FinishedSweep {
     for (let last = afterId; ; ) {
       const [clock, found] = await this.#db.read(
         noOrg,
-        step(tasks.readClock, at),
-        step(tasks.tasksToSweep, last, tasksPerLook),
+        bind(tasks.readClock, at),
+        bind(tasks.tasksToSweep, last, tasksPerPoll),
       )
       const before = Number(clock!.rows[0]![0]) - sweepGraceMs
       for (const [id, keepSeconds] of found!.rows) {
         const values = [id!, before - 1000 * Number(keepSeconds), rowsMax - removed]
         const swept = await this.#db.reach(
-          async () => (await this.#db.write(noOrg, step(sql.sweepTask, ...values)))[0]!,
+          async () => (await this.#db.write(noOrg, bind(sql.sweepTask, ...values)))[0]!,
         )
         removed += swept?.count ?? 0
         const isLate = swept === undefined && performance.now() > endsAt
@@ -332,7 +332,7 @@ export class FinishedSweep {
         this.#afterId = Number(id)
         return removed
       }
-      if (found!.rows.length < tasksPerLook) return removed
+      if (found!.rows.length < tasksPerPoll) return removed
       last = Number(found!.rows.at(-1)![0])
     }
   }

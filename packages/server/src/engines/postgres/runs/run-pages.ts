@@ -5,7 +5,7 @@ import { isKept, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import type { CountPage } from '../../../store/records.ts'
 import type { RunPage } from '../../../store/runs.ts'
 import type { Database } from '../connection/database.ts'
-import { type Row, type Statement, step, type Value } from '../connection/driver.ts'
+import { bind, type Row, type Statement, type Value } from '../connection/driver.ts'
 import { readKeep } from '../tasks/statements.ts'
 import { runColumnCount, shortColumnsOf, textColumns, toRun } from './run-rows.ts'
 
@@ -99,13 +99,13 @@ export const readRunPage = async (request: PageRequest): Promise<RunPage> => {
   let bytes = 0
   let skippedLeft = pageExpiredRowsMax
   let rest = scan
-  let place: { range: number; id: number } | undefined
+  let position: { range: number; id: number } | undefined
   for (;;) {
     const rowsLeft = rowsMax - runs.length + 1
     const [found, keep] = await db.read(
       holder,
-      step(statement, ...valuesOf(request, rest, rowsLeft), Math.max(pageBytesMax - bytes, 0)),
-      step(readKeep, taskId, at),
+      bind(statement, ...valuesOf(request, rest, rowsLeft), Math.max(pageBytesMax - bytes, 0)),
+      bind(readKeep, taskId, at),
     )
     const [keepSeconds, nowMs] = (keep!.rows[0] ?? ['0', '0']).map(Number) as [number, number]
     for (const row of found!.rows) {
@@ -117,18 +117,18 @@ export const readRunPage = async (request: PageRequest): Promise<RunPage> => {
         // A page has its first run, however large that is. A row without its texts is the first that did not fit.
         const isFull =
           runs.length === rowsMax || (runs.length > 0 && bytes + size > pageBytesMax) || run.payload === null
-        if (isFull && runs.length > 0) return { runs, next: place }
+        if (isFull && runs.length > 0) return { runs, next: position }
         if (run.payload === null) break
         runs.push(run)
         bytes += size
       }
-      place = { range: run.updatedAtMs, id: run.seq }
+      position = { range: run.updatedAtMs, id: run.seq }
     }
     // A walk that was cut short by bytes has a row without texts at its end.
     const isWhole = found!.rows.length < rowsLeft && found!.rows.at(-1)?.[runColumnCount - 2] !== null
     if (isWhole) return { runs, next: undefined }
-    if (skippedLeft <= 0) return { runs, next: place }
-    if (place !== undefined) rest = resumeScan(scan, place) as TimeScan
+    if (skippedLeft <= 0) return { runs, next: position }
+    if (position !== undefined) rest = resumeScan(scan, position) as TimeScan
   }
 }
 
@@ -138,7 +138,7 @@ const sizeOf = (row: Row): number =>
 export const countRunPage = async (request: PageRequest): Promise<CountPage> => {
   const { db, holder, taskId, status, scan, rowsMax, at } = request
   const statement = statements.count.get(`${status !== undefined} ${scan.descending}`)!
-  const [keep] = await db.read(holder, step(readKeep, taskId, at))
+  const [keep] = await db.read(holder, bind(readKeep, taskId, at))
   const [keepSeconds, nowMs] = (keep!.rows[0] ?? ['0', '0']).map(Number) as [number, number]
   let count = 0
   let skippedLeft = pageExpiredRowsMax
@@ -146,15 +146,15 @@ export const countRunPage = async (request: PageRequest): Promise<CountPage> => 
   for (;;) {
     const rows = rowsMax - count
     const finishedAfterMs = nowMs - 1000 * keepSeconds
-    const [found] = await db.read(holder, step(statement, ...valuesOf(request, rest, rows), finishedAfterMs))
+    const [found] = await db.read(holder, bind(statement, ...valuesOf(request, rest, rows), finishedAfterMs))
     const row = found!.rows[0]
     if (row === undefined) return { count, next: undefined }
     const [kept, walked, range, id] = row.map(Number) as [number, number, number, number]
     count += kept
     skippedLeft -= walked - kept
     if (walked < rows) return { count, next: undefined }
-    const place = { range, id }
-    if (count >= rowsMax || skippedLeft <= 0) return { count, next: place }
-    rest = resumeScan(scan, place) as TimeScan
+    const position = { range, id }
+    if (count >= rowsMax || skippedLeft <= 0) return { count, next: position }
+    rest = resumeScan(scan, position) as TimeScan
   }
 }

@@ -63,7 +63,7 @@ const types = [
   ...['bigint', 'bigint', 'bigint', 'text', 'text', 'text', 'text'],
 ]
 
-export const runPlaces = types.map((type, i) => `$${i + 1}::${type}`).join(', ')
+export const runParameters = types.map((type, i) => `$${i + 1}::${type}`).join(', ')
 
 /** Returns the values that a transition can change. The payload is not among them, because it may be long. */
 export const changedValues = (run: Run): Value[] => [

@@ -3,7 +3,7 @@ import type { Caller } from '../../../store/api-keys.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Database } from '../connection/database.ts'
-import type { Row, Step } from '../connection/driver.ts'
+import type { BoundStatement, Row } from '../connection/driver.ts'
 import { isDuplicate, unavailable } from '../connection/failure.ts'
 import { organizationDeleted, revokedApiKey, tableGone } from '../records/write-guard.ts'
 import { taskState } from '../tasks/statements.ts'
@@ -22,12 +22,12 @@ export interface LockedTask extends DumpedTask {
 /** Returns null for the time of the database. Only tests give another time. */
 export type Clock = (nowMs: number) => number | null
 
-export const stateStep = (taskId: number, caller: Caller | undefined, at: number | null): Step => ({
+export const stateStatement = (taskId: number, caller: Caller | undefined, at: number | null): BoundStatement => ({
   statement: taskState,
   values: [taskId, caller?.apiKey?.seq ?? null, at],
 })
 
-/** Takes the rows of `stateStep`. It returns undefined if the task was purged, and throws if the caller's key is revoked. */
+/** Takes the rows of `stateStatement`. It returns undefined if the task was purged, and throws if the caller's key is revoked. */
 export const toLockedTask = ([row]: Row[]): LockedTask | undefined => {
   if (row === undefined) return undefined
   const [isActive, keyIsActive, now, organization] = row.slice(taskColumnCount)
@@ -44,29 +44,29 @@ export const requireTask = (task: Table, locked: LockedTask | undefined, alsoDel
 }
 
 /** The answer and the writes of a change. */
-export interface Judged<T> {
-  answer: T
-  writes: Step[]
+export interface Decision<T> {
+  outcome: T
+  writes: BoundStatement[]
 }
 
 interface Change<T> {
   holder: Holder
   /** Statements that lock the runs of the change. */
-  locks: Step[]
-  state: Step
+  locks: BoundStatement[]
+  state: BoundStatement
   /** Takes the rows of each lock. */
-  judge(found: Row[][], task: LockedTask | undefined): Judged<T>
+  decide(found: Row[][], task: LockedTask | undefined): Decision<T>
 }
 
 /** Locks, judges and writes in one transaction of two round trips. It retries if another process was faster. */
-export const changeRuns = <T>(db: Database, { holder, locks, state, judge }: Change<T>): Promise<T> =>
+export const changeLockedRuns = <T>(db: Database, { holder, locks, state, decide }: Change<T>): Promise<T> =>
   retryDuplicates(() =>
     db.transaction(holder, async ({ send, commit }) => {
       const results = await send(...locks, state)
       const found = results.map(({ rows }) => rows)
-      const { answer, writes } = judge(found.slice(0, -1), toLockedTask(found.at(-1)!))
+      const { outcome, writes } = decide(found.slice(0, -1), toLockedTask(found.at(-1)!))
       if (writes.length > 0) await commit(...writes)
-      return answer
+      return outcome
     }),
   )
 

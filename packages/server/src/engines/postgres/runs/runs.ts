@@ -1,7 +1,7 @@
 import { claimBytesMax, concurrencyMax } from '../../../core/limits.ts'
 import type { TimeScan } from '../../../core/records/scan.ts'
 import type { Holder } from '../../../core/shares.ts'
-import { WakeLooks } from '../../../core/tasks/due-turns.ts'
+import { WakeChecks } from '../../../core/tasks/due-turns.ts'
 import { PushPositions } from '../../../core/tasks/push-positions.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import { newLease } from '../../../core/tasks/run-id.ts'
@@ -32,19 +32,26 @@ import type {
 import type { Table } from '../../../store/tables.ts'
 import { bigintArray, textArray } from '../connection/arrays.ts'
 import { type Database, holderOf, noOrg, organization } from '../connection/database.ts'
-import { type Row, type Step, step } from '../connection/driver.ts'
+import { type BoundStatement, bind, type Row } from '../connection/driver.ts'
 import { isRaised } from '../connection/failure.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
 import { guardBatch } from '../records/statements.ts'
-import { stateStep as guardStateStep, requireActive } from '../records/write-guard.ts'
+import { stateStatement as guardStateStep, requireActive } from '../records/write-guard.ts'
 import { lockLimit, notPaused, readKeep } from '../tasks/statements.ts'
 import { BatchWrites } from './batch-writes.ts'
-import { findDuePushes, type PushLooks, type Without } from './due-pushes.ts'
-import { FinishedSweep, LeaseLooks, ScheduleLooks, wakeRuns } from './due-runs.ts'
+import { findDuePushes, type PushPolls, type Without } from './due-pushes.ts'
+import { FinishedSweep, LeasePolls, SchedulePolls, wakeRuns } from './due-runs.ts'
 import { countRunPage, type PageRequest, readRunPage } from './run-pages.ts'
 import { changedValues, toRun } from './run-rows.ts'
 import * as steps from './run-steps.ts'
-import { type Clock, changeRuns, type Judged, type LockedTask, requireTask, stateStep } from './run-transaction.ts'
+import {
+  type Clock,
+  changeLockedRuns,
+  type Decision,
+  type LockedTask,
+  requireTask,
+  stateStatement,
+} from './run-transaction.ts'
 import * as sql from './statements.ts'
 import { TaskTurns } from './task-turns.ts'
 
@@ -73,21 +80,21 @@ export class PostgresRuns implements Runs {
    */
   readonly #limited = new Set<number>()
   readonly #batches: BatchWrites
-  readonly #wakes = new WakeLooks()
-  readonly #leases: LeaseLooks
-  readonly #schedules: ScheduleLooks
+  readonly #wakes = new WakeChecks()
+  readonly #leases: LeasePolls
+  readonly #schedules: SchedulePolls
   readonly #sweep: FinishedSweep
-  readonly #pushLooks: PushLooks
+  readonly #pushPolls: PushPolls
 
   constructor(options: RunsOptions) {
     const { db, clock, records, namesManyTables } = options
     this.#options = options
     this.#db = db
     this.#clock = clock
-    this.#leases = new LeaseLooks(db, namesManyTables)
-    this.#schedules = new ScheduleLooks(db)
+    this.#leases = new LeasePolls(db, namesManyTables)
+    this.#schedules = new SchedulePolls(db)
     this.#sweep = new FinishedSweep(db, namesManyTables)
-    this.#pushLooks = namesManyTables ? { positions: new PushPositions() } : { turns: new TaskTurns() }
+    this.#pushPolls = namesManyTables ? { positions: new PushPositions() } : { turns: new TaskTurns() }
     this.#batches = new BatchWrites(db, records, clock)
   }
 
@@ -95,8 +102,8 @@ export class PostgresRuns implements Runs {
     if (!isId(id)) return undefined
     const [found, keep] = await this.#db.read(
       organization(task.orgId),
-      step(sql.getRun, task.id, id),
-      step(readKeep, task.id, this.#clock(nowMs)),
+      bind(sql.getRun, task.id, id),
+      bind(readKeep, task.id, this.#clock(nowMs)),
     )
     const [row] = found!.rows
     if (row === undefined) return undefined
@@ -132,7 +139,7 @@ export class PostgresRuns implements Runs {
       if (added !== undefined) return { run: added, created: true }
     }
     return this.#change(caller, task, nowMs, false, steps.addLocks(task.id, run), (found, locked) =>
-      steps.judgeAdd(found, locked, run),
+      steps.decideAdd(found, locked, run),
     )
   }
 
@@ -142,9 +149,9 @@ export class PostgresRuns implements Runs {
     try {
       const [added] = await this.#db.write(
         holderOf(caller),
-        step(sql.addRun, task.id, id, payload, runAtMs, delayMs, this.#clock(nowMs)),
+        bind(sql.addRun, task.id, id, payload, runAtMs, delayMs, this.#clock(nowMs)),
         // It comes after the insert: from then on `awaitLeaseExpiry` finds this transaction.
-        step(guardBatch, task.id, caller.apiKey?.seq ?? null),
+        bind(guardBatch, task.id, caller.apiKey?.seq ?? null),
       )
       const row = added!.rows[0]
       return row && toRun(row)
@@ -163,18 +170,18 @@ export class PostgresRuns implements Runs {
     return this.#claim(holderOf(caller), caller, task, options.limit, nowMs, (found, locked) => {
       const { declaration } = requireTask(task, locked)
       if (declaration.url !== null) throw pushedTask()
-      const { answer, writes } = declaration.paused ? nothing : hand(task, found, locked!, options)
-      return { answer, writes }
+      const { outcome, writes } = declaration.paused ? nothing : handOut(task, found, locked!, options)
+      return { outcome, writes }
     })
   }
 
   claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined> {
     return this.#claim(organization(task.orgId), undefined, task, limit, nowMs, (found, locked) => {
-      if (!locked?.isActive) return { answer: undefined, writes: [] }
+      if (!locked?.isActive) return { outcome: undefined, writes: [] }
       const { declaration, secrets } = locked
-      const hands = declaration.url !== null && !declaration.paused
-      const { answer, writes } = hands ? hand(task, found, locked, { limit, leaseMs: undefined }) : nothing
-      return { answer: { runs: answer, declaration, secrets: signingSecrets(secrets, locked.nowMs) }, writes }
+      const handsOut = declaration.url !== null && !declaration.paused
+      const { outcome, writes } = handsOut ? handOut(task, found, locked, { limit, leaseMs: undefined }) : nothing
+      return { outcome: { runs: outcome, declaration, secrets: signingSecrets(secrets, locked.nowMs) }, writes }
     })
   }
 
@@ -184,23 +191,23 @@ export class PostgresRuns implements Runs {
     task: Table,
     limit: number,
     nowMs: number,
-    judge: (found: Found, locked: LockedTask | undefined) => Judged<T>,
+    decide: (found: Found, locked: LockedTask | undefined) => Decision<T>,
   ): Promise<T> {
     const at = this.#clock(nowMs)
     for (;;) {
       const isLimited = this.#limited.has(task.id)
-      const due = step(sql.takeDue, task.id, limit, claimBytesMax, at)
+      const due = bind(sql.takeDue, task.id, limit, claimBytesMax, at)
       // The task is locked first: what is counted after that is exact, since only claims add to it.
-      const locks = isLimited ? [step(lockLimit, task.id), step(sql.countRunning, task.id, concurrencyMax), due] : [due]
-      const claimed = await changeRuns<T | typeof limitUnknown>(this.#db, {
+      const locks = isLimited ? [bind(lockLimit, task.id), bind(sql.countRunning, task.id, concurrencyMax), due] : [due]
+      const claimed = await changeLockedRuns<T | typeof limitUnknown>(this.#db, {
         holder,
         locks,
-        state: stateStep(task.id, caller, at),
-        judge: (rows, locked) => {
+        state: stateStatement(task.id, caller, at),
+        decide: (rows, locked) => {
           const hasLimit = locked !== undefined && locked.declaration.concurrency !== null
-          if (hasLimit && !isLimited) return { answer: limitUnknown, writes: [] }
+          if (hasLimit && !isLimited) return { outcome: limitUnknown, writes: [] }
           if (!hasLimit) this.#limited.delete(task.id)
-          return judge({ due: rows.at(-1)!, running: isLimited ? Number(rows[1]![0]![0]) : 0 }, locked)
+          return decide({ due: rows.at(-1)!, running: isLimited ? Number(rows[1]![0]![0]) : 0 }, locked)
         },
       })
       if (claimed !== limitUnknown) return claimed
@@ -213,16 +220,16 @@ export class PostgresRuns implements Runs {
 
   async extend(caller: Caller, task: Table, id: string, extension: Extension, nowMs: number): Promise<RunChange> {
     if (!isId(id)) return { refused: 'missing' }
-    return this.#change(caller, task, nowMs, true, [step(sql.lockRun, task.id, id)], ([rows], locked) => {
+    return this.#change(caller, task, nowMs, true, [bind(sql.lockRun, task.id, id)], ([rows], locked) => {
       const run = steps.keptRun(rows!, locked)
-      return steps.judge(run, extendRun(run, extension, locked.declaration, locked.nowMs))
+      return steps.decide(run, extendRun(run, extension, locked.declaration, locked.nowMs))
     })
   }
 
   async finish(caller: Caller, task: Table, id: string, finish: Finish, nowMs: number): Promise<RunChange> {
     if (!isId(id)) return { refused: 'missing' }
     return this.#change(caller, task, nowMs, true, steps.finishLocks(task.id, id, finish), (found, locked) =>
-      steps.judgeFinish(found, locked, finish, false),
+      steps.decideFinish(found, locked, finish, false),
     )
   }
 
@@ -230,19 +237,19 @@ export class PostgresRuns implements Runs {
 
   async cancel(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
     if (!isId(id)) return { refused: 'missing' }
-    return this.#change(caller, task, nowMs, false, [step(sql.lockRun, task.id, id)], ([rows], locked) => {
+    return this.#change(caller, task, nowMs, false, [bind(sql.lockRun, task.id, id)], ([rows], locked) => {
       const run = steps.keptRun(rows!, locked)
-      return steps.judge(run, cancelRun(run, locked.nowMs))
+      return steps.decide(run, cancelRun(run, locked.nowMs))
     })
   }
 
   async retry(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
     if (!isId(id)) return { refused: 'missing' }
-    const locks = [sql.lockRun, sql.lockRunningOfSameKey, sql.lockQueuedOfSameKey].map((one) => step(one, task.id, id))
+    const locks = [sql.lockRun, sql.lockRunningOfSameKey, sql.lockQueuedOfSameKey].map((one) => bind(one, task.id, id))
     return this.#change(caller, task, nowMs, false, locks, ([rows, running, queued], locked) => {
       const run = steps.keptRun(rows!, locked)
       const change = retryRun(run, queued!.length > 0, running!.length > 0, locked.nowMs)
-      return steps.judge(run, change, steps.requeueSteps)
+      return steps.decide(run, change, steps.requeueStatements)
     })
   }
 
@@ -251,14 +258,14 @@ export class PostgresRuns implements Runs {
     task: Table,
     nowMs: number,
     alsoDeleted: boolean,
-    locks: Step[],
-    judge: (found: Row[][], locked: LockedTask) => Judged<T>,
+    locks: BoundStatement[],
+    decide: (found: Row[][], locked: LockedTask) => Decision<T>,
   ): Promise<T> {
-    return changeRuns(this.#db, {
+    return changeLockedRuns(this.#db, {
       holder: holderOf(caller),
       locks,
-      state: stateStep(task.id, caller, this.#clock(nowMs)),
-      judge: (found, locked) => judge(found, requireTask(task, locked, alsoDeleted)),
+      state: stateStatement(task.id, caller, this.#clock(nowMs)),
+      decide: (found, locked) => decide(found, requireTask(task, locked, alsoDeleted)),
     })
   }
 
@@ -274,8 +281,8 @@ export class PostgresRuns implements Runs {
   async finishedAmong(runs: RunReference[]): Promise<RunReference[]> {
     if (runs.length === 0) return []
     const byTask = [...Map.groupBy(runs, ({ taskId }) => taskId)]
-    const looks = byTask.map(([taskId, group]) => step(sql.unfinished, taskId, textArray(group.map(({ id }) => id))))
-    const answers = await this.#db.readParts(noOrg, [], looks)
+    const lookups = byTask.map(([taskId, group]) => bind(sql.unfinished, taskId, textArray(group.map(({ id }) => id))))
+    const answers = await this.#db.readParts(noOrg, [], lookups)
     return byTask.flatMap(([, group], i) => {
       const answer = answers[i]
       if (answer === undefined) return []
@@ -287,15 +294,15 @@ export class PostgresRuns implements Runs {
   async dueAmong(taskIds: number[], nowMs: number): Promise<number[]> {
     if (taskIds.length === 0) return []
     const at = this.#clock(nowMs)
-    const looks = taskIds.map((id) => step(sql.anyDue, id, at))
-    const [active, ...due] = await this.#db.readParts(noOrg, [step(notPaused, bigintArray(taskIds))], looks)
+    const lookups = taskIds.map((id) => bind(sql.anyDue, id, at))
+    const [active, ...due] = await this.#db.readParts(noOrg, [bind(notPaused, bigintArray(taskIds))], lookups)
     const open = new Set(active!.rows.map(([id]) => Number(id)))
     return taskIds.filter((id, i) => open.has(id) && (due[i]?.rows.length ?? 0) > 0)
   }
 
   async goneAmong(taskIds: number[]): Promise<number[]> {
     if (taskIds.length === 0) return []
-    const [active] = await this.#db.read(noOrg, step(sql.activeTasks, bigintArray(taskIds)))
+    const [active] = await this.#db.read(noOrg, bind(sql.activeTasks, bigintArray(taskIds)))
     const open = new Set(active!.rows.map(([id]) => Number(id)))
     return taskIds.filter((id) => !open.has(id))
   }
@@ -303,14 +310,14 @@ export class PostgresRuns implements Runs {
   // ── For the dispatcher and the scheduler ─────────────────────────────────────────────────────────────────
 
   duePushes(nowMs: number, without?: Without): Promise<DuePushes> {
-    return findDuePushes(this.#db, this.#clock(nowMs), this.#pushLooks, nowMs, without)
+    return findDuePushes(this.#db, this.#clock(nowMs), this.#pushPolls, nowMs, without)
   }
 
   async expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]> {
     const at = this.#clock(nowMs)
     const { namesManyTables } = this.#options
     if (namesManyTables && this.#wakes.isDue(nowMs) && !(await wakeRuns(this.#db, at, rowsMax)))
-      this.#wakes.looked(nowMs)
+      this.#wakes.foundNone(nowMs)
     return this.#leases.expire(at, rowsMax)
   }
 
@@ -331,15 +338,15 @@ interface Found {
   running: number
 }
 
-const nothing: Judged<Run[]> = { answer: [], writes: [] }
+const nothing: Decision<Run[]> = { outcome: [], writes: [] }
 
 /** Starts an attempt of each run that is due and within the concurrency. */
-const hand = (
+const handOut = (
   { orgId }: Table,
   { due, running }: Found,
   { declaration, nowMs }: LockedTask,
   { limit, leaseMs = declaration.leaseSeconds * 1000 }: ClaimOptions,
-): Judged<Run[]> => {
+): Decision<Run[]> => {
   const { concurrency } = declaration
   const rowsMax = concurrency === null ? limit : Math.min(limit, Math.max(0, concurrency - running))
   const started = due
@@ -348,5 +355,5 @@ const hand = (
     .filter(({ runAtMs }) => runAtMs <= nowMs)
     .slice(0, rowsMax)
     .map((run) => startAttempt(run, newLease(), leaseMs, nowMs))
-  return { answer: started, writes: started.map((run) => step(sql.startRun, ...changedValues(run), orgId)) }
+  return { outcome: started, writes: started.map((run) => bind(sql.startRun, ...changedValues(run), orgId)) }
 }

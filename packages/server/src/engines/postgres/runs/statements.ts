@@ -3,7 +3,7 @@ import type { Statement } from '../connection/driver.ts'
 import { newId } from '../records/statements.ts'
 import { epochColumn, isOfActive, tableColumns } from '../registry/rows.ts'
 import { isDueOf, nextOrganizations, statementNow } from '../tasks/statements.ts'
-import { columnsOf, runColumns, runPlaces, storedRunColumns } from './run-rows.ts'
+import { columnsOf, runColumns, runParameters, storedRunColumns } from './run-rows.ts'
 
 // The statements on runs. Each names one task, so that on Citus it goes to one worker; those whose names begin with `runs_`
 // are about all tasks. None names a table of the registry, except two that are not for Citus.
@@ -28,7 +28,7 @@ export const removeRun: Statement = { name: 'run_remove', text: `delete from cub
 /** Fails (`isDuplicate`) if there is a run with this id, or a queued one with this key. */
 export const insertRun: Statement = {
   name: 'run_insert',
-  text: `insert into cubby_run (${storedRunColumns}) values (${runPlaces})`,
+  text: `insert into cubby_run (${storedRunColumns}) values (${runParameters})`,
 }
 
 /** Fails (`isDuplicate`) if another run of the key has the status. */

@@ -1,7 +1,7 @@
 import type { Statement } from '../connection/driver.ts'
 import { keyIsActive, organizationIsActive, tableIsActive } from '../records/statements.ts'
 import { named } from '../registry/rows.ts'
-import { storedTaskColumns, storedTaskPlaces, taskColumns } from './task-rows.ts'
+import { storedTaskColumns, storedTaskParameters, taskColumns } from './task-rows.ts'
 
 // These statements on declarations of tasks are part of the registry: none of them names runs.
 
@@ -11,7 +11,8 @@ const clock = (of: string): string => `floor(extract(epoch from ${of}) * 1000)::
  * The database's clock, unless a test gives the time as a value. `statement_timestamp` does not change during a statement, so
  * it can be the bound of an index.
  */
-export const statementNow = (place: number): string => `coalesce($${place}::bigint, ${clock('statement_timestamp()')})`
+export const statementNow = (parameter: number): string =>
+  `coalesce($${parameter}::bigint, ${clock('statement_timestamp()')})`
 
 /** See `scheduledOrganizations`. */
 export function nextOrganizations(table: string, at: string, where: string): string {
@@ -25,7 +26,7 @@ export function nextOrganizations(table: string, at: string, where: string): str
     select o.org_id, o.due_at <= ${statementNow(1)} from o limit $2::bigint`
 }
 
-const realNow = (place: number): string => `coalesce($${place}::bigint, ${clock('clock_timestamp()')})`
+const realNow = (parameter: number): string => `coalesce($${parameter}::bigint, ${clock('clock_timestamp()')})`
 
 /** $1 the time of a test. */
 export const readClock: Statement = { name: 'task_clock', text: `select ${realNow(1)}` }
@@ -81,7 +82,7 @@ export const lockTask: Statement = {
 
 export const insertTask: Statement = {
   name: 'task_insert',
-  text: `insert into cubby_task (${storedTaskColumns}) values (${storedTaskPlaces})`,
+  text: `insert into cubby_task (${storedTaskColumns}) values (${storedTaskParameters})`,
 }
 
 export const updateTask: Statement = {
@@ -104,7 +105,7 @@ export const notPaused: Statement = {
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────
 
-const notIn = (place: number): string => `k.table_id <> all ($${place}::bigint[])`
+const notIn = (parameter: number): string => `k.table_id <> all ($${parameter}::bigint[])`
 
 /** $1 the time of a test, $2 rows at most, $3 without these. */
 export const dueSchedules: Statement = {

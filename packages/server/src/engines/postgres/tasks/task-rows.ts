@@ -24,7 +24,7 @@ export const storedTaskColumns =
   'table_id, declaration, updated_at, paused, pushes, concurrency, keep_seconds, next_run_at, served_at, secrets, org_id'
 
 /** The row of its table is there before it, and has the organization. */
-export const storedTaskPlaces = `$1::bigint, $2, $3::bigint, $4::boolean, $5::boolean, $6::bigint, $7::bigint, $8::bigint,
+export const storedTaskParameters = `$1::bigint, $2, $3::bigint, $4::boolean, $5::boolean, $6::bigint, $7::bigint, $8::bigint,
   $9::bigint, $10, coalesce((select t.org_id from cubby_table t where t.id = $1::bigint), 0)`
 
 /** Returns $1 to $10. The dispatcher reads only tasks that push now. */

@@ -8,8 +8,8 @@ import type { DeclarationToStore, DeclareResult, DeleteTaskResult, TaskState, Ta
 import type { DumpedTask } from '../../../store/transfer.ts'
 import { bigintArray } from '../connection/arrays.ts'
 import { holderOf, organization } from '../connection/database.ts'
-import { type Row, type Step, step } from '../connection/driver.ts'
-import { stateStep as guardStateStep, requireActive } from '../records/write-guard.ts'
+import { type BoundStatement, bind, type Row } from '../connection/driver.ts'
+import { stateStatement as guardStateStep, requireActive } from '../records/write-guard.ts'
 import { openings, type Registry, refusingGone } from '../registry/registry.ts'
 import { toTable } from '../registry/rows.ts'
 import {
@@ -49,10 +49,10 @@ export class PostgresTasks extends TableReads implements Tasks {
 
   async read(tasks: Table[], nowMs: number, countedMax?: number): Promise<(TaskState | undefined)[]> {
     if (tasks.length === 0) return []
-    const found = [step(sql.readClock, this.#clock(nowMs)), step(sql.readTasks, bigintArray(tasks.map(({ id }) => id)))]
-    const looks = tasks.map(({ id }) => step(oldestRun, id))
+    const found = [bind(sql.readClock, this.#clock(nowMs)), bind(sql.readTasks, bigintArray(tasks.map(({ id }) => id)))]
+    const lookups = tasks.map(({ id }) => bind(oldestRun, id))
     const holder = organization(tasks[0]!.orgId)
-    const [clockRows, taskRows, ...oldest] = await this.registry.db.readParts(holder, found, looks)
+    const [clockRows, taskRows, ...oldest] = await this.registry.db.readParts(holder, found, lookups)
     const now = Number(clockRows!.rows[0]![0])
     const stored = new Map(taskRows!.rows.map((row) => [Number(row[0]), toTask(row)]))
     const states = tasks.map(({ id }, i) => {
@@ -69,10 +69,10 @@ export class PostgresTasks extends TableReads implements Tasks {
     nowMs: number,
     countedMax: number,
   ): Promise<(TaskState | undefined)[]> {
-    const steps = tasks.map(({ id }, i) =>
-      step(countByStatus, id, nowMs - 1000 * (states[i]?.declaration.keepSeconds ?? 0), countedMax),
+    const bound = tasks.map(({ id }, i) =>
+      bind(countByStatus, id, nowMs - 1000 * (states[i]?.declaration.keepSeconds ?? 0), countedMax),
     )
-    const counted = await this.registry.db.readParts(organization(tasks[0]!.orgId), [], steps)
+    const counted = await this.registry.db.readParts(organization(tasks[0]!.orgId), [], bound)
     return states.map((state, i) => {
       const row = counted[i]?.rows[0]
       if (state === undefined || row === undefined) return state
@@ -82,15 +82,20 @@ export class PostgresTasks extends TableReads implements Tasks {
   }
 
   /** Returns the steps that find a task by its name, and a function that reads their results. */
-  #finding(caller: Caller, db: string, name: string, nowMs: number): { steps: Step[]; read: (rows: Row[][]) => Found } {
-    const place = this.place(caller.orgId, db, name)
+  #finding(
+    caller: Caller,
+    db: string,
+    name: string,
+    nowMs: number,
+  ): { bound: BoundStatement[]; read: (rows: Row[][]) => Found } {
+    const nameValues = this.nameValues(caller.orgId, db, name)
     const opening = openings(caller)
     return {
-      steps: [
+      bound: [
         ...opening,
-        step(activeTable, ...place),
-        step(sql.lockNamedTask, ...place),
-        step(sql.readClock, this.#clock(nowMs)),
+        bind(activeTable, ...nameValues),
+        bind(sql.lockNamedTask, ...nameValues),
+        bind(sql.readClock, this.#clock(nowMs)),
       ],
       read: (rows) => {
         const [active, locked, now] = rows.slice(opening.length) as [Row[], Row[], Row[]]
@@ -111,20 +116,23 @@ export class PostgresTasks extends TableReads implements Tasks {
     condition: Condition | undefined,
     callersMs: number,
   ): Promise<DeclareResult> {
-    const { steps, read } = this.#finding(caller, db, name, callersMs)
+    const { bound, read } = this.#finding(caller, db, name, callersMs)
     const run = this.registry.db.transaction(holderOf(caller), async ({ send, commit }): Promise<DeclareResult> => {
-      const { table, task: present, nowMs } = read((await send(...steps)).map(({ rows }) => rows))
+      const { table, task: present, nowMs } = read((await send(...bound)).map(({ rows }) => rows))
       const declared = declareTask(present, declaration, condition, nowMs)
       if (!declared.applied) return declared
       let active = table
       if (active === undefined) {
-        const place = this.place(caller.orgId, db, name)
-        const [, made] = await send(step(insertTable, ...place, '{}', null, nowMs), step(activeTable, ...place))
+        const nameValues = this.nameValues(caller.orgId, db, name)
+        const [, made] = await send(
+          bind(insertTable, ...nameValues, '{}', null, nowMs),
+          bind(activeTable, ...nameValues),
+        )
         active = toTable(made!.rows[0]!)
       }
       const task = { ...declared.task, tableId: active.id }
       const write = present === undefined ? sql.insertTask : sql.updateTask
-      const [, oldest] = await commit(step(write, ...taskValues(task)), step(oldestRun, active.id))
+      const [, oldest] = await commit(bind(write, ...taskValues(task)), bind(oldestRun, active.id))
       const { secretStored } = declared
       const state = stateOf(task, oldest!.rows, nowMs)
       return { applied: true, created: table === undefined, secretStored, task: active, state }
@@ -137,15 +145,15 @@ export class PostgresTasks extends TableReads implements Tasks {
     const adding = db.transaction(holderOf(caller), async ({ send, commit }) => {
       const results = await send(
         ...openings(caller),
-        step(sql.lockTask, task.id),
+        bind(sql.lockTask, task.id),
         guardStateStep(caller, task),
-        step(sql.readClock, this.#clock(callersMs)),
+        bind(sql.readClock, this.#clock(callersMs)),
       )
       const [locked, guard, now] = results.slice(-3).map(({ rows }) => rows[0]) as [Row | undefined, Row, Row]
       requireActive(task, guard)
       const present = toTask(locked!)
       const secrets = addTaskSecret(present.secrets, secret, revokesOld, Number(now[0]))
-      await commit(step(sql.updateTask, ...taskValues({ ...present, secrets })))
+      await commit(bind(sql.updateTask, ...taskValues({ ...present, secrets })))
     })
     await refusingGone(db, caller, adding)
   }
@@ -157,20 +165,20 @@ export class PostgresTasks extends TableReads implements Tasks {
     condition: Condition | undefined,
     callersMs: number,
   ): Promise<DeleteTaskResult | undefined> {
-    const { steps, read } = this.#finding(caller, db, name, callersMs)
+    const { bound, read } = this.#finding(caller, db, name, callersMs)
     const run = this.registry.db.transaction(
       holderOf(caller),
       async ({ send, commit }): Promise<DeleteTaskResult | undefined> => {
-        const { table, task: present, nowMs } = read((await send(...steps)).map(({ rows }) => rows))
+        const { table, task: present, nowMs } = read((await send(...bound)).map(({ rows }) => rows))
         if (table === undefined || present === undefined) return undefined
         const deleted = deleteTask(present, condition)
         if (!deleted.applied) return deleted
-        const place = this.place(caller.orgId, db, name)
+        const nameValues = this.nameValues(caller.orgId, db, name)
         const [, , oldest, marked] = await commit(
-          step(sql.updateTask, ...taskValues(deleted.task)),
-          step(moveEpochForTable, ...place),
-          step(oldestRun, table.id),
-          step(markDeleted, ...place, nowMs),
+          bind(sql.updateTask, ...taskValues(deleted.task)),
+          bind(moveEpochForTable, ...nameValues),
+          bind(oldestRun, table.id),
+          bind(markDeleted, ...nameValues, nowMs),
         )
         const state = stateOf(deleted.task, oldest!.rows, nowMs)
         return { applied: true, task: toTable(marked!.rows[0]!), state }
@@ -178,7 +186,7 @@ export class PostgresTasks extends TableReads implements Tasks {
     )
     const result = await refusingGone(this.registry.db, caller, run)
     if (!result?.applied) return result
-    this.registry.cache.moveTo(result.task.stamp)
+    this.registry.cache.moveTo(result.task.epoch)
     await this.registry.awaitLeaseExpiry()
     return result
   }
@@ -190,12 +198,12 @@ export class PostgresTasks extends TableReads implements Tasks {
     deletedAtMs: number | undefined,
     callersMs: number,
   ): Promise<RestoreResult> {
-    const place = this.place(caller.orgId, db, name)
-    return restoreTable(this.registry.db, caller, place, deletedAtMs, callersMs, async (table, send) => {
-      const [locked, now] = await send(step(sql.lockTask, table.id), step(sql.readClock, this.#clock(callersMs)))
+    const nameValues = this.nameValues(caller.orgId, db, name)
+    return restoreTable(this.registry.db, caller, nameValues, deletedAtMs, callersMs, async (table, send) => {
+      const [locked, now] = await send(bind(sql.lockTask, table.id), bind(sql.readClock, this.#clock(callersMs)))
       const [row] = locked!.rows
       if (row === undefined) return []
-      return [step(sql.updateTask, ...taskValues(restoreTask(toTask(row), Number(now!.rows[0]![0]))))]
+      return [bind(sql.updateTask, ...taskValues(restoreTask(toTask(row), Number(now!.rows[0]![0]))))]
     })
   }
 }

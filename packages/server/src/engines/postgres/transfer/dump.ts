@@ -10,7 +10,7 @@ import type {
   DumpedTask,
 } from '../../../store/transfer.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
-import type { Row, Session, Statement, StepResult, Value } from '../connection/driver.ts'
+import type { Row, Session, Statement, StatementResult, Value } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
 import { readBytes } from '../files/statements.ts'
 import { indexColumns } from '../records/statements.ts'
@@ -71,13 +71,13 @@ const tasks: Statement = {
 
 const fileMark: Statement = { name: 'dump_file_mark', text: 'select s.file_mark from cubby_store s' }
 
-type Send = (...steps: { statement: Statement; values: Value[] }[]) => Promise<StepResult[]>
+type Send = (...bound: { statement: Statement; values: Value[] }[]) => Promise<StatementResult[]>
 
 /** Reads a store through its own connection and transaction, which have one snapshot from the first row to the last. */
 export const openDump = async (session: Session): Promise<Dump> => {
-  const send: Send = async (...steps) => {
+  const send: Send = async (...bound) => {
     try {
-      return await session.send(steps, Number.POSITIVE_INFINITY)
+      return await session.send(bound, Number.POSITIVE_INFINITY)
     } catch (error) {
       throw toCallersError(error, false)
     }
@@ -162,12 +162,12 @@ const dumpRecords = (session: Session, send: Send, tableId: number, afterId: num
     `select hash_key, range_key, octet_length(data) from cubby_record
      where table_id = ${tableId} and id > ${afterId} order by id`,
     async (wanted) => {
-      const steps = wanted.map(([hash, range]) => ({
+      const bound = wanted.map(([hash, range]) => ({
         statement: record,
         values: [tableId, bytesOfHex(hash!), bytesOfHex(range!)],
       }))
       // Citus has no snapshot over several statements: a record that was removed since the keys were read is missing.
-      return (await send(...steps)).flatMap(({ rows }) => rows.map((row) => toDumped(tableId, row)))
+      return (await send(...bound)).flatMap(({ rows }) => rows.map((row) => toDumped(tableId, row)))
     },
   )
 
@@ -178,8 +178,8 @@ const dumpRuns = (session: Session, send: Send, cursor: string, which: string): 
     `select task_id, id, octet_length(payload) + coalesce(octet_length(result), 0) from cubby_run
      where ${which}`,
     async (wanted) => {
-      const steps = wanted.map(([taskId, id]) => ({ statement: getRun, values: [taskId!, id!] }))
-      return (await send(...steps)).flatMap(({ rows }) => rows.map(toRun))
+      const bound = wanted.map(([taskId, id]) => ({ statement: getRun, values: [taskId!, id!] }))
+      return (await send(...bound)).flatMap(({ rows }) => rows.map(toRun))
     },
   )
 
@@ -187,17 +187,17 @@ const dumpRuns = (session: Session, send: Send, cursor: string, which: string): 
 async function* readSorted<T>(
   session: Session,
   cursor: string,
-  places: string,
+  parameters: string,
   read: (wanted: Row[]) => Promise<T[]>,
 ): AsyncIterable<T[]> {
-  await session.run(`declare ${cursor} no scroll cursor for ${places}`)
+  await session.run(`declare ${cursor} no scroll cursor for ${parameters}`)
   for (;;) {
     const fetched = await session.run(`fetch ${chunkRows} from ${cursor}`)
     let wanted: Row[] = []
     let bytes = 0
-    for (const place of fetched) {
-      wanted.push(place)
-      bytes += Number(place[2])
+    for (const position of fetched) {
+      wanted.push(position)
+      bytes += Number(position[2])
       if (bytes < chunkBytes) continue
       yield await read(wanted)
       wanted = []

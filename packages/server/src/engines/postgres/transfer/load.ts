@@ -2,17 +2,17 @@ import type { DumpedBlob, DumpedRecord, LoadedBlob, LoadRows } from '../../../st
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { toBytes, toBytesOrNull } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'
-import type { Statement, Step } from '../connection/driver.ts'
+import type { BoundStatement, Statement } from '../connection/driver.ts'
 import { indexColumns } from '../records/statements.ts'
 import { secretValues, writeSecrets } from '../registry/rows.ts'
-import { runPlaces, runValues, storedRunColumns } from '../runs/run-rows.ts'
-import { storedTaskColumns, storedTaskPlaces, taskValues } from '../tasks/task-rows.ts'
+import { runParameters, runValues, storedRunColumns } from '../runs/run-rows.ts'
+import { storedTaskColumns, storedTaskParameters, taskValues } from '../tasks/task-rows.ts'
 
-const places = (count: number): string => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ')
+const parameters = (count: number): string => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ')
 
 const loadOrganization: Statement = {
   name: 'load_org',
-  text: `insert into cubby_organization (id, name, created_at, deleted_at_ms, purging) values (${places(5)})
+  text: `insert into cubby_organization (id, name, created_at, deleted_at_ms, purging) values (${parameters(5)})
     on conflict do nothing`,
 }
 
@@ -22,13 +22,13 @@ const noteDeleted: Statement = { name: 'load_org_deleted', text: 'update cubby_s
 const loadKey: Statement = {
   name: 'load_key',
   text: `insert into cubby_api_key (seq, id, org_id, kind, name, hash, last_four, databases, created_at, last_used_at,
-    expires_at, revoked_at, link) values (${places(13)}) on conflict do nothing`,
+    expires_at, revoked_at, link) values (${parameters(13)}) on conflict do nothing`,
 }
 
 const loadTable: Statement = {
   name: 'load_table',
   text: `insert into cubby_table (id, org_id, db, name, indices, created_at, deleted_at_ms, purging, kind, public_id)
-    values (${places(10)}) on conflict do nothing`,
+    values (${parameters(10)}) on conflict do nothing`,
 }
 
 const loadBlob: Statement = {
@@ -51,13 +51,13 @@ const loadBlobs: Statement = {
 
 const loadTask: Statement = {
   name: 'load_task',
-  text: `insert into cubby_task (${storedTaskColumns}) values (${storedTaskPlaces}) on conflict do nothing`,
+  text: `insert into cubby_task (${storedTaskColumns}) values (${storedTaskParameters}) on conflict do nothing`,
 }
 
 /** $19 is the organization. */
 const loadRun: Statement = {
   name: 'load_run',
-  text: `insert into cubby_run (${storedRunColumns}, org_id) values (${runPlaces}, $19::bigint) on conflict do nothing`,
+  text: `insert into cubby_run (${storedRunColumns}, org_id) values (${runParameters}, $19::bigint) on conflict do nothing`,
 }
 
 /** $1 ids of tables. */
@@ -80,7 +80,7 @@ const findOrganizations = async (db: Database, { tables = [], runs = [] }: LoadR
 const loadRecord: Statement = {
   name: 'load_record',
   text: `insert into cubby_record (id, table_id, hash_key, range_key, data, ttl_seconds, updated_at, ${indexColumns.join(', ')})
-    values (${places(7 + indexColumns.length)}) on conflict do nothing`,
+    values (${parameters(7 + indexColumns.length)}) on conflict do nothing`,
 }
 
 const recordTypes = [
@@ -101,7 +101,7 @@ const loadRecords: Statement = {
     select * from unnest(${recordTypes.map((type, i) => `$${i + 1}::${type}[]`).join(', ')}) on conflict do nothing`,
 }
 
-const recordsAtOnce = (records: DumpedRecord[]): Step => ({
+const recordsAtOnce = (records: DumpedRecord[]): BoundStatement => ({
   statement: loadRecords,
   values: [
     ...[bigintArray(records.map(({ id }) => id)), bigintArray(records.map(({ tableId }) => tableId))],
@@ -112,7 +112,7 @@ const recordsAtOnce = (records: DumpedRecord[]): Step => ({
   ],
 })
 
-const recordsOneByOne = (records: DumpedRecord[]): Step[] =>
+const recordsOneByOne = (records: DumpedRecord[]): BoundStatement[] =>
   records.map((record) => ({
     statement: loadRecord,
     values: [
@@ -121,8 +121,8 @@ const recordsOneByOne = (records: DumpedRecord[]): Step[] =>
     ],
   }))
 
-const blobSteps = (blobs: LoadedBlob[], fromArrays: boolean): Step[] => [
-  ...plainBlobSteps(
+const blobStatements = (blobs: LoadedBlob[], fromArrays: boolean): BoundStatement[] => [
+  ...plainBlobStatements(
     blobs.filter(({ bytes }) => bytes === undefined),
     fromArrays,
   ),
@@ -131,7 +131,7 @@ const blobSteps = (blobs: LoadedBlob[], fromArrays: boolean): Step[] => [
   ),
 ]
 
-const plainBlobSteps = (blobs: DumpedBlob[], fromArrays: boolean): Step[] => {
+const plainBlobStatements = (blobs: DumpedBlob[], fromArrays: boolean): BoundStatement[] => {
   if (!fromArrays) return blobs.map(({ id, tableId }) => ({ statement: loadBlob, values: [tableId, id] }))
   if (blobs.length === 0) return []
   const values = [bigintArray(blobs.map(({ tableId }) => tableId)), textArray(blobs.map(({ id }) => id))]
@@ -151,7 +151,7 @@ const raiseRecords = raiseSequence('cubby_record_id')
 
 const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
 
-const raise = (statement: Statement, ids: number[]): Step[] =>
+const raise = (statement: Statement, ids: number[]): BoundStatement[] =>
   ids.length === 0 ? [] : [{ statement, values: [ids.reduce((most, id) => Math.max(most, id))] }]
 
 /** Adds the rows of a copy with their ids, in one transaction. */
@@ -167,7 +167,7 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
     runs = [],
   } = rows
   const organizationOf = await findOrganizations(db, rows)
-  const steps: Step[] = [
+  const bound: BoundStatement[] = [
     ...(secrets === undefined ? [] : [{ statement: writeSecrets, values: secretValues(secrets) }]),
     ...organizations.map(({ id, name, createdAtMs, deletedAtMs, purging }) => ({
       statement: loadOrganization,
@@ -189,7 +189,7 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
       ],
     })),
     ...(fromArrays && records.length > 0 ? [recordsAtOnce(records)] : recordsOneByOne(records)),
-    ...blobSteps(blobs, fromArrays),
+    ...blobStatements(blobs, fromArrays),
     ...tasks.map((task) => ({ statement: loadTask, values: taskValues(task) })),
     ...runs.map((run) => ({
       statement: loadRun,
@@ -210,5 +210,5 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
     // Runs are numbered from the same sequence.
     ...raise(raiseRecords, [...records.map(({ id }) => id), ...runs.map(({ seq }) => seq)]),
   ]
-  if (steps.length > 0) await db.write(noOrg, ...steps)
+  if (bound.length > 0) await db.write(noOrg, ...bound)
 }

@@ -1,6 +1,6 @@
 import { fstatSync, rmSync } from 'node:fs'
 import type { Log } from '../../../core/log.ts'
-import { makeWaryClock } from '../../../core/wary-clock.ts'
+import { makeHoldingClock } from '../../../core/wary-clock.ts'
 import type { ArchiveState } from '../../../store/measures.ts'
 import {
   baseCopiesOf,
@@ -52,7 +52,7 @@ export class Bases {
   constructor(options: BasesOptions, state: ArchiveState) {
     this.#options = options
     this.#state = state
-    this.#keptFrom = makeWaryClock(options.now, options.holdMs, options.log)
+    this.#keptFrom = makeHoldingClock(options.now, options.holdMs, options.log)
     this.#removesFrom = performance.now() + options.holdMs
   }
 

@@ -32,7 +32,7 @@ interface Found {
   isDamaged: boolean
 }
 
-/** Longer data is not read only to be replaced: see `#lookUp`. */
+/** Longer data is not read only to be replaced: see `#lookup`. */
 const comparedBytesMax = 4_096
 
 /**
@@ -87,7 +87,7 @@ export class RecordWrites {
    * operations name the same record.
    */
   write(tableId: number, operations: RecordOperation[], nowMs: number): WriteResult {
-    const found = operations.map((operation) => this.#lookUp(tableId, operation))
+    const found = operations.map((operation) => this.#lookup(tableId, operation))
     for (let i = 0; i < operations.length; i++) {
       const { condition } = operations[i]!
       if (condition === undefined) continue
@@ -102,7 +102,7 @@ export class RecordWrites {
     return { applied: true, results }
   }
 
-  #lookUp(tableId: number, { hashKey, rangeKey, condition }: RecordOperation): Found | null {
+  #lookup(tableId: number, { hashKey, rangeKey, condition }: RecordOperation): Found | null {
     const row = this.#find.get(tableId, hashKey, rangeKey)
     if (row === null) return null
     const { id, updated_at, ttl, data } = row

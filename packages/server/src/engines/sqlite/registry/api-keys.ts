@@ -18,10 +18,10 @@ export const sqliteApiKeys = (store: OpenStore): ApiKeys => ({
     store.channel.submit({ kind: 'createApiKey', fence: store.fence(caller), nowMs, key }),
 
   list(orgId, beforeSeq, limit) {
-    const stamp = store.epoch()
+    const epoch = store.epoch()
     const sql = `SELECT ${keyColumns} FROM api_keys WHERE org_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3`
     const rows = store.all<KeyRow>(sql, orgId, beforeSeq ?? Number.MAX_SAFE_INTEGER, limit)
-    return rows.map((row) => toApiKey(row, stamp))
+    return rows.map((row) => toApiKey(row, epoch))
   },
 
   async revoke(caller, id, nowMs) {

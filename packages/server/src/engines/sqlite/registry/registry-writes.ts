@@ -33,7 +33,7 @@ export interface TableName {
  * writer looks them up again before it writes.
  */
 export interface Fence {
-  stamp: number
+  epoch: number
   orgId: number
   keySeq: number | null
   /** Null for changes of the registry itself, and for attempts of runs: those of a deleted task go on. */
@@ -67,10 +67,10 @@ export class RegistryWrites {
   }
 
   /** Throws if the key was revoked, or the table or organization deleted, since the caller looked it up. */
-  checkFence({ stamp, orgId, keySeq, tableId }: Fence): void {
+  checkFence({ epoch, orgId, keySeq, tableId }: Fence): void {
     // An operator's command and a push have no key that would tell.
     if (keySeq === null && tableId === null && !this.#organizationIsActive(orgId)) throw organizationDeleted()
-    if (stamp === this.#epochNow) return
+    if (epoch === this.#epochNow) return
     const key = keySeq === null ? 'active' : this.#stateOfKey(keySeq)
     if (key === 'unknown') throw organizationDeleted()
     if (key === 'revoked') throw new CubbyError('revoked_api_key', 'The API key has been revoked.')
@@ -123,15 +123,15 @@ export class RegistryWrites {
     nowMs: number,
   ): { table: Table; created: boolean } {
     const { orgId, db, kind, name } = table
-    const stamp = this.epoch()
+    const epoch = this.epoch()
     const present = this.#activeTable(table)
-    if (present !== undefined) return { table: toTable(present, stamp), created: false }
+    if (present !== undefined) return { table: toTable(present, epoch), created: false }
     const row = this.#db.one<TableRow>(
       `INSERT INTO tables (org_id, db, kind, name, indices, public_id, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
        RETURNING ${tableColumns}`,
       ...[orgId, db, kind, name, JSON.stringify(indices), publicId, nowMs],
     )
-    return { table: toTable(row!, stamp), created: true }
+    return { table: toTable(row!, epoch), created: true }
   }
 
   deleteTable(table: TableName, nowMs: number): Table | undefined {

@@ -26,7 +26,7 @@ export interface KeyRow {
 export const keyColumns =
   'seq, id, org_id, kind, name, last_four, databases, created_at, last_used_at, expires_at, revoked_at, link'
 
-export const toApiKey = (row: KeyRow, stamp: number): ApiKey => ({
+export const toApiKey = (row: KeyRow, epoch: number): ApiKey => ({
   id: row.id,
   seq: row.seq,
   orgId: row.org_id,
@@ -39,7 +39,7 @@ export const toApiKey = (row: KeyRow, stamp: number): ApiKey => ({
   expiresAtMs: row.expires_at,
   revokedAtMs: row.revoked_at,
   link: row.link,
-  stamp,
+  epoch,
 })
 
 export interface TableRow {
@@ -56,7 +56,7 @@ export interface TableRow {
 
 export const tableColumns = 'id, org_id, db, name, indices, created_at, deleted_at, kind, public_id'
 
-export const toTable = (row: TableRow, stamp: number): Table => ({
+export const toTable = (row: TableRow, epoch: number): Table => ({
   id: row.id,
   kind: row.kind,
   publicId: row.public_id,
@@ -66,7 +66,7 @@ export const toTable = (row: TableRow, stamp: number): Table => ({
   indices: JSON.parse(row.indices) as Indices,
   createdAtMs: row.created_at,
   deletedAtMs: row.deleted_at,
-  stamp,
+  epoch,
 })
 
 export interface OrganizationRow {

@@ -10,9 +10,9 @@ export const tableReads = (
   kind: TableKind,
 ): Pick<Tables, 'find' | 'findDeleted' | 'list' | 'listDeleted'> => {
   const select = (orgId: number, db: string, rest: string, ...values: (string | number)[]): Table[] => {
-    const stamp = store.epoch()
+    const epoch = store.epoch()
     const sql = `SELECT ${tableColumns} FROM tables WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND ${rest}`
-    return store.all<TableRow>(sql, orgId, db, kind, ...values).map((row) => toTable(row, stamp))
+    return store.all<TableRow>(sql, orgId, db, kind, ...values).map((row) => toTable(row, epoch))
   }
   return {
     // Every request calls it, so it makes no function.

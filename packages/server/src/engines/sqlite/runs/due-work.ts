@@ -2,10 +2,10 @@ import { leaseSecondsMax, sweepGraceMs } from '../../../core/limits.ts'
 import {
   type ChosenStep,
   type Due,
-  type DueLooks,
+  type DueQueries,
   DueTurns,
   takeTurns,
-  WakeLooks,
+  WakeChecks,
 } from '../../../core/tasks/due-turns.ts'
 import { PushPositions } from '../../../core/tasks/push-positions.ts'
 import { clockErrorMs } from '../../../core/tasks/schedule.ts'
@@ -82,8 +82,8 @@ export const dueWork = (
   let round = { dataVersion: 0, nextAtMs: Number.POSITIVE_INFINITY, isQuiet: true }
   let sweepAfter = beforeAll
   const positions = new PushPositions()
-  const wakes = new WakeLooks()
-  const resets = new WakeLooks()
+  const wakes = new WakeChecks()
+  const resets = new WakeChecks()
   const leaseTurns = new DueTurns()
   const scheduleTurns = new DueTurns()
 
@@ -136,7 +136,7 @@ export const dueWork = (
     nowMs: number,
     rowsMax: number,
   ): Promise<ChosenStep<DueRow>> => {
-    const looks: DueLooks<DueRow> = {
+    const queries: DueQueries<DueRow> = {
       organizationsMax,
       first: (most) => store.read(() => store.db.all<DueRow>(sql.first, nowMs, most)),
       organizations: (afterId, most) =>
@@ -146,7 +146,7 @@ export const dueWork = (
       firstOf: (orgIds, most) =>
         store.read(() => orgIds.flatMap((orgId) => store.db.all<DueRow>(sql.firstOf, orgId, nowMs, most))),
     }
-    return turns.choose(looks, rowsMax, stepBytesMax)
+    return turns.choose(queries, rowsMax, stepBytesMax)
   }
 
   /** Runs that lie in the future because the clock was set back, in turns of their organizations. */
@@ -158,7 +158,7 @@ export const dueWork = (
       const rows = store.db.all<{ seq: number }>(runsFromAhead, id, nowMs, rowsMax - ofOrganization.length)
       if (rows.length > 0) found.set(orgId, [...ofOrganization, ...rows.map(({ seq }) => ({ seq, orgId }))])
     })
-    if (found.size === 0) wakes.looked(nowMs)
+    if (found.size === 0) wakes.foundNone(nowMs)
     const all = [...found.values()].flat()
     return takeTurns(all, ({ orgId }) => orgId)
       .slice(0, rowsMax)
@@ -169,7 +169,7 @@ export const dueWork = (
   const findToReset = (nowMs: number, rowsMax: number): number[] => {
     if (!resets.isDue(nowMs)) return []
     const found = store.read(() => store.db.all<{ id: number }>(schedulesAhead, nowMs + clockErrorMs, rowsMax))
-    if (found.length === 0) resets.looked(nowMs)
+    if (found.length === 0) resets.foundNone(nowMs)
     return found.map(({ id }) => id)
   }
 

@@ -149,7 +149,7 @@ export const sqliteRuns = (store: OpenStore): Runs => {
       let bytes = 0
       for (const operation of records) if (operation.op === 'put') bytes += operation.data.length
       const commands = tasks.map(({ task, ...others }) => {
-        fence.stamp = Math.min(fence.stamp, task.stamp)
+        fence.epoch = Math.min(fence.epoch, task.epoch)
         if (others.op === 'run') bytes += others.run.payload.length
         else {
           bytes += bytesOf(task.id, others.id)

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { neverDueMs } from '../../../core/files/blob-id.ts'
-import { newPlaceMark, newStoreId } from '../../../core/files/place-mark.ts'
+import { newBlobStoreMark, newStoreId } from '../../../core/files/place-mark.ts'
 import { OperatorError } from '../../../core/operator-error.ts'
 import { refuseUnreleased, StoreRefused } from '../../../core/store-refused.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'
@@ -311,7 +311,7 @@ export const restoreStore = async (
     refuseCompressed(temporary, name)
     const counts = await verifyCopy(temporary, name, notes)
     const storeId = newStoreId()
-    const mark = newPlaceMark(storeId)
+    const mark = newBlobStoreMark(storeId)
     await useCopy(temporary, (copy) => withCopy(copy, mark))
     makeAnotherStore(temporary, storeId, mark)
     refuseExistingStore(dataDir)

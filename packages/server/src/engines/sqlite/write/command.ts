@@ -76,7 +76,7 @@ export const encodeGroup = (commands: Command[]): string => {
       continue
     }
     const { fence, operations } = command
-    numbers.push(operations.length, fence.stamp, fence.orgId, fence.keySeq, fence.tableId, command.nowMs)
+    numbers.push(operations.length, fence.epoch, fence.orgId, fence.keySeq, fence.tableId, command.nowMs)
     for (const operation of operations) {
       const { condition } = operation
       numbers.push(conditionCode(condition), typeof condition === 'object' ? condition.version : 0)
@@ -129,7 +129,7 @@ export const decodeGroup = (group: string): Command[] => {
       commands.push({ ...command, bytes: nextText()! })
       continue
     }
-    const fence = { stamp: next(), orgId: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! }
+    const fence = { epoch: next(), orgId: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! }
     const nowMs = next()
     const operations: RecordOperation[] = []
     for (let i = 0; i < count; i++) operations.push(nextOperation())

@@ -63,7 +63,7 @@ export class ProcessWriteChannel implements WriteChannel {
     channel.onMessage(({ outcomes, damage: cause, ready }) => {
       if (cause !== undefined) damage.noteFromElsewhere(cause)
       if (ready !== undefined) this.#noteOwner(ready)
-      this.#answer(outcomes)
+      this.#settle(outcomes)
     })
     damage.onFirst((cause) => channel.send({ ...noCommands, damage: cause }))
     // Asks for the damage found before this worker started, and whether the owner accepts writes.
@@ -108,14 +108,14 @@ export class ProcessWriteChannel implements WriteChannel {
     if (!this.#closed) this.#channel.send({ group: encodeGroup(commands), numbers, bytes })
   }
 
-  #answer(outcomes: [number, Outcome][]): void {
-    const answered = outcomes.map(([number, outcome]) => ({ waiting: this.#pending.get(number), number, outcome }))
+  #settle(outcomes: [number, Outcome][]): void {
+    const settled = outcomes.map(([number, outcome]) => ({ waiting: this.#pending.get(number), number, outcome }))
     try {
-      this.onCommit(answered.flatMap(({ waiting }) => (waiting === undefined ? [] : [waiting.command])))
+      this.onCommit(settled.flatMap(({ waiting }) => (waiting === undefined ? [] : [waiting.command])))
     } catch {
       // Requests of a commit are answered even if the callback throws. A read that cannot be served reports that itself.
     }
-    for (const { waiting, number, outcome } of answered) {
+    for (const { waiting, number, outcome } of settled) {
       this.#pending.delete(number)
       if ('value' in outcome) waiting?.resolve(outcome.value)
       else
@@ -149,15 +149,15 @@ export const serveWorker = (
   channel: WorkerChannel<WorkerOutcomes, WorkerCommands>,
   { damage, refusal }: OwnersView,
 ): void => {
-  let answered: [number, Outcome][] = []
+  let settled: [number, Outcome][] = []
   const answer = (number: number, outcome: Outcome): void => {
-    if (answered.length === 0) {
+    if (settled.length === 0) {
       setImmediate(() => {
-        channel.send({ outcomes: answered })
-        answered = []
+        channel.send({ outcomes: settled })
+        settled = []
       })
     }
-    answered.push([number, outcome])
+    settled.push([number, outcome])
   }
   const fail = (number: number, { code, message, hint, cause }: CubbyError): void =>
     answer(number, { failure: { code, message, hint, cause: cause as string } })

@@ -230,17 +230,17 @@ export class ThreadWriteChannel implements WriteChannel {
   #onMessage(message: Exclude<FromWriter, FromThread>): void {
     if ('outcomes' in message) {
       const { walPages, pendingPages, reopened, failure } = message
-      const answered = this.#takeAnswered(decodeOutcomes(message.outcomes))
+      const settled = this.#takeSettled(decodeOutcomes(message.outcomes))
       this.#walPendingPages = pendingPages
-      if (message.commitMs !== undefined) this.#options.observer?.committed(answered.length, message.commitMs)
-      this.#noteCommit(answered.map(({ write }) => write.command))
+      if (message.commitMs !== undefined) this.#options.observer?.committed(settled.length, message.commitMs)
+      this.#noteCommit(settled.map(({ write }) => write.command))
       // Nothing may be started after a commit whose sync failed.
       if (failure !== undefined) this.#checkpointer.note({ kind: 'failed' })
       this.#checkpointer.note({ kind: 'committed', walPages, pendingPages, reopened })
-      if (answered.some(({ write }) => write.command.kind !== 'vacuum')) this.#vacuumer.noteCommit()
+      if (settled.some(({ write }) => write.command.kind !== 'vacuum')) this.#vacuumer.noteCommit()
       // The next group is sent before these responses are written.
       this.#send()
-      this.#answer(answered)
+      this.#settle(settled)
       this.#noteRest()
       if (failure !== undefined) this.#endProcess({ cause: failure, atOnce: false })
     } else {
@@ -255,16 +255,16 @@ export class ThreadWriteChannel implements WriteChannel {
     }
   }
 
-  #takeAnswered(outcomes: Outcome[]): Answered[] {
+  #takeSettled(outcomes: Outcome[]): Settled[] {
     return this.#inFlight.splice(0, outcomes.length).map((write, i) => {
       this.#bytesInFlight -= write.bytes
       return { write, outcome: outcomes[i]! }
     })
   }
 
-  #answer(answered: Answered[]): void {
+  #settle(settled: Settled[]): void {
     let logged: string | undefined
-    for (const { write, outcome } of answered) {
+    for (const { write, outcome } of settled) {
       if ('value' in outcome) {
         write.resolve(outcome.value)
         continue
@@ -359,7 +359,7 @@ export class ThreadWriteChannel implements WriteChannel {
   }
 }
 
-interface Answered {
+interface Settled {
   write: QueuedWrite
   outcome: Outcome
 }

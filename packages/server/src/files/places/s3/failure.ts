@@ -1,7 +1,7 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { repeatLater } from '../../../core/hint.ts'
 import { OperatorError } from '../../../core/operator-error.ts'
-import { PlaceRefused } from '../../../store/blob-place.ts'
+import { BlobStoreRefused } from '../../../store/blob-place.ts'
 import { describeS3, type S3Settings } from './settings.ts'
 
 // The only file that interprets statuses and codes of S3.
@@ -18,11 +18,11 @@ export class S3Failure extends Error {
   /** The region of the bucket, where S3 tells it. */
   readonly region: string | undefined
 
-  constructor(what: string, answer: { status?: number; code?: string; region?: string } = {}) {
-    super([what, answer.status, answer.code].filter((part) => part !== undefined).join(' '))
-    this.status = answer.status
-    this.code = answer.code
-    this.region = answer.region
+  constructor(what: string, response: { status?: number; code?: string; region?: string } = {}) {
+    super([what, response.status, response.code].filter((part) => part !== undefined).join(' '))
+    this.status = response.status
+    this.code = response.code
+    this.region = response.region
   }
 }
 
@@ -107,9 +107,9 @@ const startReason = ({ status, code, region, message }: S3Failure, settings: S3S
   return `${endpoint} answered ${status}${code === undefined ? ', but not as S3 does' : ` ${code}`}; check ${address}`
 }
 
-/** Why a place cannot be used, in one line. PlaceRefused if that will not change by itself: a setting is wrong. */
+/** Why a place cannot be used, in one line. BlobStoreRefused if that will not change by itself: a setting is wrong. */
 export const toStartError = (error: unknown, settings: S3Settings): unknown => {
   if (!(error instanceof S3Failure)) return error
   const line = `${describeS3(settings)} cannot be used: ${startReason(error, settings)}`
-  return isRetryable(error) ? new OperatorError(line) : new PlaceRefused(line)
+  return isRetryable(error) ? new OperatorError(line) : new BlobStoreRefused(line)
 }

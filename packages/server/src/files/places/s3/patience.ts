@@ -1,7 +1,7 @@
 import { S3Failure } from './failure.ts'
 
 /** Ends a request that makes no progress, or whose result nobody needs any more. */
-export class Patience {
+export class TimeBudget {
   readonly #controller = new AbortController()
   readonly #outer: readonly AbortSignal[]
   readonly #end = (event: Event): void => this.end((event.target as AbortSignal).reason)

@@ -1,5 +1,5 @@
 import { S3Failure } from './failure.ts'
-import type { Patience } from './patience.ts'
+import type { TimeBudget } from './patience.ts'
 import type { S3Requests } from './requests.ts'
 
 export interface Range {
@@ -22,9 +22,9 @@ interface Reader {
 export const openRange = (requests: S3Requests, range: Range, signal: AbortSignal): Promise<RangeStream> => {
   const { name, start, end } = range
   const request = { method: 'GET', name, headers: { range: `bytes=${start}-${end - 1}` } } as const
-  const use = async (answer: Response, patience: Patience): Promise<RangeStream> => {
-    checkRange(answer, range)
-    const stream = new RangeStream(answer.body!.getReader(), patience, end - start, requests.timing.progressMsMax)
+  const use = async (response: Response, budget: TimeBudget): Promise<RangeStream> => {
+    checkRange(response, range)
+    const stream = new RangeStream(response.body!.getReader(), budget, end - start, requests.timing.progressMsMax)
     await stream.begin()
     return stream
   }
@@ -47,14 +47,14 @@ const checkRange = ({ status, headers }: Response, { start, end }: Range): void 
 /** One answer with the bytes of a range. */
 export class RangeStream {
   readonly #reader: Reader
-  readonly #patience: Patience
+  readonly #budget: TimeBudget
   readonly #progressMsMax: number
   #left: number
   #first: Uint8Array | undefined
 
-  constructor(reader: Reader, patience: Patience, bytes: number, progressMsMax: number) {
+  constructor(reader: Reader, budget: TimeBudget, bytes: number, progressMsMax: number) {
     this.#reader = reader
-    this.#patience = patience
+    this.#budget = budget
     this.#left = bytes
     this.#progressMsMax = progressMsMax
   }
@@ -72,13 +72,13 @@ export class RangeStream {
 
   /** Ends the request, if it is not over. */
   end(): void {
-    this.#patience.end(new S3Failure('the rest of a download is not needed'))
+    this.#budget.end(new S3Failure('the rest of a download is not needed'))
   }
 
   async #read(): Promise<Uint8Array | undefined> {
-    this.#patience.wait(this.#progressMsMax)
+    this.#budget.wait(this.#progressMsMax)
     const { value } = await this.#reader.read()
-    this.#patience.rest()
+    this.#budget.rest()
     if (value === undefined && this.#left > 0) throw new S3Failure(`a download ended ${this.#left} bytes too early`)
     this.#left -= value?.length ?? 0
     if (this.#left < 0) throw new S3Failure('a download had more bytes than were asked for')

@@ -1,6 +1,6 @@
 import type { Log } from '../../../core/log.ts'
 import { isRetryable, S3Failure } from './failure.ts'
-import { Patience } from './patience.ts'
+import { TimeBudget } from './patience.ts'
 import { describeS3, objectUrl, type S3Settings } from './settings.ts'
 import { emptySha256, signRequest } from './signature.ts'
 
@@ -28,8 +28,8 @@ export interface Timing {
   /** The mean pause before the second attempt; it doubles with each one. */
   pauseMs: number
   /** For an answer to begin; after an upload, S3 may have to check gigabytes. */
-  answerMsMax: number
-  uploadAnswerMsMax: number
+  responseMsMax: number
+  uploadResponseMsMax: number
   /** For the next bytes of an upload or a download. */
   progressMsMax: number
   /** A reader of a download that pauses for longer is slow. */
@@ -39,8 +39,8 @@ export interface Timing {
 export const defaultTiming: Timing = {
   attemptsMax: 4,
   pauseMs: 200,
-  answerMsMax: 10_000,
-  uploadAnswerMsMax: 60_000,
+  responseMsMax: 10_000,
+  uploadResponseMsMax: 60_000,
   progressMsMax: 30_000,
   readerPauseMsMax: 1_000,
 }
@@ -78,16 +78,16 @@ export class S3Requests {
    */
   async send<T>(
     request: S3Request,
-    use: (answer: Response, patience: Patience) => Promise<T>,
+    use: (response: Response, budget: TimeBudget) => Promise<T>,
     signal?: AbortSignal,
   ): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      const patience = new Patience([this.#closing.signal, ...(signal === undefined ? [] : [signal])])
+      const budget = new TimeBudget([this.#closing.signal, ...(signal === undefined ? [] : [signal])])
       try {
-        const answer = await this.#attempt(request, patience)
-        return await use(answer, patience)
+        const response = await this.#attempt(request, budget)
+        return await use(response, budget)
       } catch (error) {
-        patience.end(error)
+        budget.end(error)
         const failure = toFailure(error, request)
         if (this.#closing.signal.aborted || signal?.aborted) throw failure
         if (!isRetryable(failure) || attempt >= this.#timing.attemptsMax) {
@@ -103,41 +103,41 @@ export class S3Requests {
 
   /** For answers that are small, or have no body. */
   sendSmall(request: S3Request, signal?: AbortSignal): Promise<{ headers: Headers; text: string }> {
-    const use = async (answer: Response, patience: Patience) => {
-      const text = await readSmall(answer)
-      patience.end('the answer is complete')
-      return { headers: answer.headers, text }
+    const use = async (response: Response, budget: TimeBudget) => {
+      const text = await readSmall(response)
+      budget.end('the answer is complete')
+      return { headers: response.headers, text }
     }
     return this.send(request, use, signal)
   }
 
-  async #attempt({ method, name, headers = {}, payload }: S3Request, patience: Patience): Promise<Response> {
+  async #attempt({ method, name, headers = {}, payload }: S3Request, budget: TimeBudget): Promise<Response> {
     const url = new URL(objectUrl(this.#settings, name))
     const payloadSha256 = payload?.sha256 ?? emptySha256
     const signed = signRequest({ method, url, headers, payloadSha256 }, this.#settings, Date.now())
-    const { answerMsMax, uploadAnswerMsMax, progressMsMax } = this.#timing
-    patience.wait(payload === undefined ? answerMsMax : progressMsMax)
+    const { responseMsMax, uploadResponseMsMax, progressMsMax } = this.#timing
+    budget.wait(payload === undefined ? responseMsMax : progressMsMax)
     // With a length, Bun sends a stream as it is, not in chunks, which S3 refuses. A `Bun.file` would be sent the same way,
     // but over TLS Bun reads it into memory as a whole.
-    const body = payload?.open((isLast) => patience.wait(isLast ? uploadAnswerMsMax : progressMsMax))
-    const answer = await fetch(url, {
+    const body = payload?.open((isLast) => budget.wait(isLast ? uploadResponseMsMax : progressMsMax))
+    const response = await fetch(url, {
       method,
       // Without it a proxy may compress, and then ranges are of the compressed bytes.
       headers: { ...signed, 'accept-encoding': 'identity', ...lengthOf(payload) },
       body,
       // The signature is for this address only.
       redirect: 'manual',
-      signal: patience.signal,
+      signal: budget.signal,
       // Bun's own limit of five minutes is for a whole silence, also one that a slow reader causes. Ours are in Patience.
       timeout: false,
     } as RequestInit)
-    patience.wait(progressMsMax)
-    if (answer.ok) return answer
-    const text = method === 'HEAD' ? '' : await readSmall(answer)
+    budget.wait(progressMsMax)
+    if (response.ok) return response
+    const text = method === 'HEAD' ? '' : await readSmall(response)
     throw new S3Failure(`S3 answered ${method}`, {
-      status: answer.status,
-      code: codeIn(text) ?? (method === 'HEAD' && answer.status === 404 ? 'NoSuchKey' : undefined),
-      region: /^[a-z0-9-]{1,64}$/.exec(answer.headers.get('x-amz-bucket-region') ?? '')?.[0],
+      status: response.status,
+      code: codeIn(text) ?? (method === 'HEAD' && response.status === 404 ? 'NoSuchKey' : undefined),
+      region: /^[a-z0-9-]{1,64}$/.exec(response.headers.get('x-amz-bucket-region') ?? '')?.[0],
     })
   }
 
@@ -166,12 +166,12 @@ const toFailure = (error: unknown, { method }: S3Request): S3Failure => {
 }
 
 /** The text of a small body. What is longer is not from S3. */
-const readSmall = async (answer: Response): Promise<string> => {
+const readSmall = async (response: Response): Promise<string> => {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of answer.body ?? []) {
+  for await (const chunk of response.body ?? []) {
     bytes += chunk.length
-    if (bytes > smallBodyBytesMax) throw new S3Failure('S3 answered with a large body', { status: answer.status })
+    if (bytes > smallBodyBytesMax) throw new S3Failure('S3 answered with a large body', { status: response.status })
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()

@@ -28,7 +28,7 @@ export const objectUrl = ({ endpoint, bucket, prefix }: S3Settings, name: string
 
 /** Reads `--files s3://BUCKET/PREFIX` and the variables of AWS. The messages name what is wrong and no secret. */
 export const readS3Settings = (url: string, env: Environment): S3Settings => {
-  const { bucket, prefix } = parsePlace(url)
+  const { bucket, prefix } = parseBucketUrl(url)
   const region = requireVariable(env, 'AWS_REGION', regionForm, 'such as eu-central-1; other servers take us-east-1')
   const accessKeyId = requireVariable(env, 'AWS_ACCESS_KEY_ID', credentialForm, 'of visible ASCII characters')
   const secretAccessKey = requireVariable(env, 'AWS_SECRET_ACCESS_KEY', credentialForm, 'of visible ASCII characters')
@@ -55,7 +55,7 @@ const bucketForm = /^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$/
 const segmentForm = /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/
 const prefixCharactersMax = 512
 
-const parsePlace = (url: string): { bucket: string; prefix: string } => {
+const parseBucketUrl = (url: string): { bucket: string; prefix: string } => {
   const [, bucket = '', rest = ''] = /^s3:\/\/([^/]*)(?:\/(.*))?$/s.exec(url) ?? []
   const prefix = rest.replace(/\/$/, '')
   const isPrefix = prefix.length <= prefixCharactersMax && prefix.split('/').every((part) => segmentForm.test(part))

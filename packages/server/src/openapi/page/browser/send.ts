@@ -32,18 +32,18 @@ const encoded = (name: string, value: string): string => segmentsOf(name, value)
 export const targetOf = (operation: TryItOperation, values: Record<string, string>): string => {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encoded(name, values[name] ?? ''))
   const query = new URLSearchParams()
-  for (const { name, place } of operation.parameters) {
+  for (const { name, parameterIn } of operation.parameters) {
     const value = values[name] ?? ''
-    if (place === 'query' && value !== '') query.set(name, value)
+    if (parameterIn === 'query' && value !== '') query.set(name, value)
   }
   return query.size === 0 ? path : `${path}?${query}`
 }
 
 const headersOf = (operation: TryItOperation, { parameters, body, key }: FormValues): Headers => {
   const headers = new Headers()
-  for (const { name, place } of operation.parameters) {
+  for (const { name, parameterIn } of operation.parameters) {
     const value = parameters[name] ?? ''
-    if (place === 'header' && value !== '') headers.set(name, value)
+    if (parameterIn === 'header' && value !== '') headers.set(name, value)
   }
   if (operation.needsKey && key !== '') headers.set('Authorization', `Bearer ${key}`)
   if (operation.hasBody && !operation.takesBytes && body.trim() !== '') headers.set('Content-Type', 'application/json')

@@ -21,7 +21,7 @@ const bodyView = (text: string | undefined): HTMLElement => {
   )
 }
 
-export const answerView = ({ status, statusText, headers, text, milliseconds, bytes }: Received): HTMLElement => {
+export const responseView = ({ status, statusText, headers, text, milliseconds, bytes }: Received): HTMLElement => {
   const kind = status < 400 ? 'ok' : 'bad'
   const facts = `${Math.round(milliseconds)} ms · ${bytes.toLocaleString('en-US')} bytes`
   const list = headers.map(([name, value]) => `${name}: ${value}`).join('\n')

@@ -19,6 +19,6 @@ export interface TryItOperation {
   hasBody: boolean
   /** The body is a file, not JSON. */
   takesBytes: boolean
-  parameters: { name: string; place: 'path' | 'query' | 'header'; required: boolean }[]
+  parameters: { name: string; parameterIn: 'path' | 'query' | 'header'; required: boolean }[]
   examples: Record<string, TryItExample>
 }

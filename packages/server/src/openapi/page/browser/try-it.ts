@@ -1,6 +1,6 @@
 import { all, create, serverUrl } from './dom.ts'
 import { isSegment, segmentsOf, send, targetOf } from './send.ts'
-import { answerView, failureView } from './try-it-answer.ts'
+import { responseView, failureView } from './try-it-answer.ts'
 import type { TryItExample, TryItOperation } from './try-it-data.ts'
 
 // A form that sends a request to this server. The API key exists only as the value of one input: it is written to no storage,
@@ -82,12 +82,12 @@ class TryIt {
     this.#operation = operation
     this.#title.textContent = operation.title
     this.#inputs = {}
-    const rows = operation.parameters.map(({ name, place, required }) => {
+    const rows = operation.parameters.map(({ name, parameterIn, required }) => {
       const input = create('input', { id: `try-${name}`, type: 'text', autocomplete: 'off', spellcheck: 'false' })
       input.value = values[name] ?? ''
       if (required) input.required = true
       this.#inputs[name] = input
-      return labelled(name, required ? place : `${place}, optional`, input)
+      return labelled(name, required ? parameterIn : `${parameterIn}, optional`, input)
     })
     if (operation.needsKey)
       rows.unshift(labelled('API key', 'kept in memory only, until this page is closed', this.#key))
@@ -113,10 +113,10 @@ class TryIt {
 
   /** Why the form cannot be sent, and the input to correct. */
   #refusal(): [string, HTMLInputElement] | undefined {
-    for (const { name, place, required } of this.#operation!.parameters) {
+    for (const { name, parameterIn, required } of this.#operation!.parameters) {
       const input = this.#inputs[name]!
       if (required && input.value === '') return [`${name} is empty; the request needs it.`, input]
-      if (place === 'path' && !segmentsOf(name, input.value).every(isSegment))
+      if (parameterIn === 'path' && !segmentsOf(name, input.value).every(isSegment))
         return [`${name} is "${input.value}", which no path can have.`, input]
     }
     if (this.#operation!.needsKey && /[^\x21-\x7e]/.test(this.#key.value.trim())) {
@@ -165,7 +165,7 @@ class TryIt {
     this.#showSending()
     const [file] = this.#file.files ?? []
     const values = { parameters: this.#values(), body: this.#body.value, file, key: this.#key.value.trim() }
-    const shown = await send(this.#operation!, values, signal).then(answerView, failureView)
+    const shown = await send(this.#operation!, values, signal).then(responseView, failureView)
     // The form was closed; it may be that of another operation now.
     if (signal.aborted) return
     this.#request = undefined
