@@ -69,7 +69,7 @@ export const entriesOf = (db: string, { tables, buckets, tasks }: Contents): Ent
 const isCurrent = (to: Route, at: Route): boolean => {
   const href = hrefOf(to)
   const current = hrefOf(at)
-  return current === href || current.startsWith(`${href}/`)
+  return current === href || current.startsWith(`${href}/`) || current.startsWith(`${href}?`)
 }
 
 /** So many entries of a database are listed before the reader has to open it. */
