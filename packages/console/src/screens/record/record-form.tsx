@@ -303,7 +303,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
           editing={editing}
           wanted={trouble.wanted}
           stored={trouble.stored}
-          onKeep={set(editing.trouble, undefined)}
+          onClose={set(editing.trouble, undefined)}
           onTake={() => takeStored(trouble.stored)}
           onSave={save}
           onDelete={remove}
