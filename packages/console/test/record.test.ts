@@ -429,6 +429,43 @@ describeConsole('the record view', (it) => {
     expect(JSON.parse(await get('free')).data).toEqual({ status: '', placedAt: '', user: '' })
   })
 
+  test('a save is seen, with the time of its version, and ages go on and agree', async () => {
+    await put('seen', '{"a":1}')
+    const page = await it.visit(hashOf('r', 'seen'))
+    await page.addInitScript(`{
+      const RightDate = Date
+      globalThis.offMs = 0
+      globalThis.Date = class extends RightDate {
+        constructor(...given) { super(...(given.length === 0 ? [Date.now()] : given)) }
+        static now() { return RightDate.now() + globalThis.offMs }
+      }
+    }`)
+    await page.reload()
+    await it.signIn(page)
+    await typeAt(page, shownOne.length, '2')
+    await save(page)
+    const { updatedAt } = JSON.parse(await saved(page, 'seen', '{"a":21}'))
+    const time = new Date(updatedAt)
+      .toISOString()
+      .replace('T', ' ')
+      .replace(/(\.000)?Z/, '')
+    const line = page.locator('.status-line')
+    await line.getByText(`Saved ${time} UTC`).waitFor()
+    expect(await it.findings(page)).toEqual([])
+    await line.getByText('Valid JSON').waitFor()
+    // The row of the grid and the facts beside it.
+    const ages = () =>
+      page
+        .locator(`time[datetime="${new Date(updatedAt).toISOString()}"]`)
+        .evaluateAll((times) => times.map((each) => each.textContent))
+    await until(ages, ['just now', 'just now'])
+    await page.evaluate('globalThis.offMs = 5 * 60_000')
+    await until(ages, ['5 min ago', '5 min ago'])
+    // There is one way of writing an exact time.
+    const shownTimes = (await page.locator('main').innerText()).match(/\d{4}-\d\d-\d\d.\d\d:\d\d:\d\d\S*( UTC)?/g) ?? []
+    expect(shownTimes).toEqual([`${time} UTC`])
+  })
+
   test('beside the grid, by keyboard alone: edit, save, close', async () => {
     await put('panel', '{ "status": "open" }')
     const page = await it.open(hashOf('r', 'panel'))

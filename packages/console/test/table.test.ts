@@ -596,6 +596,49 @@ describeConsole('the table screen', (console) => {
     await until(widthOf, before)
   }, 120_000)
 
+  test('the button of a cell does not cover its value', async () => {
+    const page = await openTable('orders')
+    for (const at of [1, 2, 5, 6]) {
+      const cell = rowsOf(page).nth(1).locator('td, th').nth(at)
+      await cell.hover()
+      const button = page.getByRole('button', { name: 'What to do with this value' })
+      const valueRight = await cell.evaluate((element) => {
+        const range = document.createRange()
+        range.selectNodeContents(element)
+        return range.getBoundingClientRect().right
+      })
+      const { x } = (await button.boundingBox())!
+      expect([at, x >= Math.floor(valueRight)]).toEqual([at, true])
+    }
+  }, 120_000)
+
+  test('on a phone the head covers what scrolls below it, the bar stays in its place, and a sort begins at its top', async () => {
+    const page = await openTable('orders', { viewport: { width: 320, height: 640 }, hasTouch: true })
+    const scroller = page.locator('.grid-scroll')
+    await scroller.evaluate((element) => element.scrollTo(0, 900))
+    await until(() => scroller.evaluate((element) => element.scrollTop), 900)
+    const head = page.locator('.grid thead tr')
+    expect(await head.evaluate((row) => getComputedStyle(row).backgroundColor)).toBe('rgb(255, 255, 255)')
+    // The sign of the folded bar goes with it when the page scrolls.
+    const sign = () =>
+      page
+        .locator('.query-fold')
+        .evaluate((bar) => (bar as HTMLElement).offsetParent !== null && getComputedStyle(bar).position)
+    expect(await sign()).toBe('relative')
+    await page.getByRole('columnheader', { name: /^total/ }).click()
+    await until(async () => (await keysShown(page))[0], 'o-20')
+    await until(() => scroller.evaluate((element) => element.scrollTop), 0)
+    // What a date means covers no control of the bar.
+    await page.locator('.query-fold').click()
+    await page.getByLabel('Condition on updatedAt').selectOption('gte')
+    await page.getByLabel('updatedAt ≥').fill('2026-11-01')
+    const note = (await page.locator('.query-note').boundingBox())!
+    for (const name of ['Run', 'Show request']) {
+      const box = (await page.getByRole('button', { name }).boundingBox())!
+      expect([name, box.y + box.height <= note.y]).toEqual([name, true])
+    }
+  }, 120_000)
+
   test('on a phone each record is a block of named values', async () => {
     const page = await openTable('orders', { viewport: { width: 320, height: 640 }, hasTouch: true })
     const first = rowsOf(page).first()

@@ -4,6 +4,7 @@ import { catalogue, contents, loadContents } from '../state/catalogue.ts'
 import { canWrite, session } from '../state/session.ts'
 import { bytesOf } from '../text/instant.ts'
 import { nameFault } from '../text/names.ts'
+import { shellCommand } from '../text/shell-command.ts'
 import { into, set } from '../ui/action.tsx'
 import { ErrorBox } from '../ui/error-box.tsx'
 import { Check, Field } from '../ui/form.tsx'
@@ -265,9 +266,9 @@ export const ImportScreen = ({ db, table }: Target) => {
           <Section title="What a line has">
             <JsonView text={example} label="Example of a line" />
             <p class="muted">
-              The lines of NDJSON are those of <code>cubby export</code>: <code>rangeKey</code>, <code>ttl</code>,{' '}
-              <code>db</code> and <code>table</code> are optional, and the text of <code>data</code> is stored as it is
-              written.
+              The lines of NDJSON are those of <code>{shellCommand('export')}</code>: <code>rangeKey</code>,{' '}
+              <code>ttl</code>, <code>db</code> and <code>table</code> are optional, and the text of <code>data</code>{' '}
+              is stored as it is written.
             </p>
             <p>
               <strong>Existing records are overwritten.</strong> If two lines have the same key, the later one wins.

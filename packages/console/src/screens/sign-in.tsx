@@ -4,6 +4,7 @@ import { basePath } from '../api/request.ts'
 import type { OwnKey } from '../api/types.ts'
 import { hasDrafts } from '../state/drafts.ts'
 import { canCreateKeys, describeKey, noHoursReason, session, signIn, signInNotice } from '../state/session.ts'
+import { shellCommand } from '../text/shell-command.ts'
 import { into } from '../ui/action.tsx'
 import { ErrorBox } from '../ui/error-box.tsx'
 import { Check, Field } from '../ui/form.tsx'
@@ -117,7 +118,7 @@ export const SignIn = () => {
           fault={fault.value}
           hint={
             whatItMayDo(typedKey, self.value) ??
-            'The first start of the server printed one. The operator creates more with cubby keys create.'
+            `The first start of the server printed one. The operator creates more with ${shellCommand('keys create')}.`
           }
         >
           {(id, describedBy) => (

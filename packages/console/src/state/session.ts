@@ -3,6 +3,7 @@ import { serverNowMs } from '../api/clock.ts'
 import { type ApiError, errorOf } from '../api/error.ts'
 import { connection, exchange } from '../api/request.ts'
 import type { CreateKeyResponse, OwnKey } from '../api/types.ts'
+import { shellCommand } from '../text/shell-command.ts'
 
 // Who is signed in. The key is in memory; in sessionStorage only if the reader asked to keep it in this tab.
 
@@ -217,7 +218,7 @@ const linkFault = ({ status, code, message }: ApiError): string => {
   return `${linkFaults[code] ?? `The sign-in link did not work: ${message}`} ${mayWorkLater ? 'Open it again' : anotherLink}`
 }
 
-const anotherLink = 'Get a new one with "cubby console link"'
+const anotherLink = `Get a new one with ${shellCommand('console link')}`
 
 /** From the sign-in link, or the key kept in this tab. */
 export const startSession = async (): Promise<void> => {
