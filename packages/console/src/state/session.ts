@@ -144,6 +144,12 @@ export const signIn = async (key: string, { keep = false, forHours = false }: Si
   keepInTab(keep)
 }
 
+/** With the key of a sign-in link, in the tab that shows the wanted address. */
+export const signInByLink = async (key: string): Promise<void> => {
+  const fault = await tryLink(key)
+  if (fault !== undefined) throw new Error(`${fault}.`)
+}
+
 export const signOut = async (): Promise<void> => {
   const revokeOwn = leaveSession()
   signInNotice.value = undefined
