@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { tickAges } from './api/clock.ts'
 import { leave, navigate, route, stay, wantedHash } from './router.ts'
 import { loadLater } from './screens/load-later.ts'
 import { RecordScreen } from './screens/record/record.tsx'
@@ -120,8 +121,9 @@ const SignedIn = ({ keyId }: { keyId: string }) => {
         <LiveKeys />
         <CurrentScreen />
       </div>
+      <Toasts />
       {wantedHash.value !== undefined && (
-        <Confirm title="Leave without saving?" action="Leave" run={leave} onClose={stay}>
+        <Confirm title="Leave without saving?" action="Leave" isDangerous={false} run={leave} onClose={stay}>
           <p>
             The text on this page is not saved. If you leave, your changes are kept as a draft until you close the tab.
           </p>
@@ -141,7 +143,7 @@ const ReplaceSession = ({ link }: { link: NonNullable<typeof waitingLink.value> 
     <Confirm title="Sign in by the link?" action="Sign out and use the link" run={replaceAndGoHome} onClose={dropLink}>
       <p>
         You are signed in to <strong>{organization}</strong> with <code>{masked}</code>. The link signs you in to{' '}
-        <strong>{link.self.organization}</strong> instead. If you did not open it yourself, cancel.
+        <strong>{link.self.organization}</strong> instead. If you did not open it yourself, choose "Cancel".
       </p>
     </Confirm>
   )
@@ -164,16 +166,24 @@ export const App = () => {
   const self = session.value?.self
   useEffect(() => {
     const stop = startShortcuts()
+    const timer = setInterval(tickAges, 1_000)
     addEventListener('click', followLink)
     return () => {
       stop()
+      clearInterval(timer)
       removeEventListener('click', followLink)
     }
   }, [])
   return (
     <>
-      {self === undefined ? <SignIn /> : <SignedIn keyId={self.id} />}
-      <Toasts />
+      {self === undefined ? (
+        <>
+          <SignIn />
+          <Toasts />
+        </>
+      ) : (
+        <SignedIn keyId={self.id} />
+      )}
       <LiveRegions />
     </>
   )

@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
-import { describeConsole } from './console.ts'
+import { describeConsole, goToScreen } from './console.ts'
 
 setDefaultTimeout(120_000)
 
@@ -160,12 +160,58 @@ describeConsole('importing', (it) => {
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await ended(page, 'Imported in part')
     expect(await facts(page)).toContain('31 imported')
+    expect(await facts(page)).toContain('rows\n32 read, 1 refused')
+    await page.getByRole('heading', { name: 'Refused rows: 1' }).waitFor()
+    // What failed may be tried again: the form is as it was.
+    expect(await page.getByLabel('Hash key').inputValue()).toBe('email')
+    expect(await page.getByLabel('n', { exact: true }).isChecked()).toBe(true)
     expect(await badLines(page)).toEqual([expect.stringMatching(/^3 n is "x"; a column of numbers/)])
     expect(await it.request('GET', '/v1/app/people2/ada@x.com')).toContain(
       '"data":{"email":"ada@x.com","city":"Lon\\"don, SE","n":12345678901234567890,"zip":"0815"}',
     )
     await page.setViewportSize({ width: 320, height: 640 })
     expect(await page.evaluate(() => document.querySelector('main')!.scrollWidth)).toBeLessThanOrEqual(320)
+  })
+
+  test('a table that is missing is said before, and created by one button; the form is kept over screens', async () => {
+    const page = await it.open('#/_import')
+    let batches = 0
+    await page.route('**/batch', async (route) => {
+      batches++
+      await route.continue()
+    })
+    const buffer = Buffer.from('id,n\na,1\nb,2\n\n')
+    await page.getByLabel('File', { exact: true }).setInputFiles({ name: 'new.csv', mimeType: 'text/csv', buffer })
+    await page.getByLabel('Hash key').waitFor()
+    await page.getByLabel('Database', { exact: true }).fill('app')
+    await page.getByLabel('Table', { exact: true }).fill('not-there')
+    await page.getByText('There is no such table yet. Tick').waitFor()
+    await page.getByLabel('n', { exact: true }).uncheck()
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByText('There is no table app/not-there.').waitFor()
+    expect(batches).toBe(0)
+    expect(await it.findings(page)).toEqual([])
+    await goToScreen(page, '#/_pad', 'Request pad')
+    await goToScreen(page, '#/_import', 'Import')
+    expect(await page.getByLabel('Table', { exact: true }).inputValue()).toBe('not-there')
+    expect(await page.getByLabel('n', { exact: true }).isChecked()).toBe(false)
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByRole('button', { name: 'Create it and import' }).click()
+    await ended(page)
+    expect(await facts(page)).toContain('2 read, 0 refused')
+    expect(await it.request('GET', '/v1/app/not-there/b')).toContain('{"id":"b","n":"2"}')
+    // What is done is not offered again.
+    expect(await page.getByLabel('Table', { exact: true }).inputValue()).toBe('')
+    // Lines of NDJSON may declare their tables, so that is known only afterwards.
+    await choose(
+      page,
+      '{"db":"app","table":"later","hashKey":"a","data":{}}\n{"db":"app","table":"later","hashKey":"b","data":{}}\n',
+    )
+    await ended(page, 'Nothing imported')
+    await page.getByText('There is no table app/later.', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Create it and try again' }).click()
+    await ended(page)
+    expect(await count('later')).toBe(2)
   })
 
   test('CSV: a file that is not CSV is said before the import, and ends it', async () => {

@@ -216,6 +216,56 @@ describeConsole('the pages of the console', (it) => {
     }
   })
 
+  test('the keys have a button, the list names all of them, and "/" is announced on the box that it leads to', async () => {
+    const page = await it.open('#/shop')
+    await page.getByRole('button', { name: 'Keys of the keyboard' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Keys of the keyboard' })
+    await dialog.waitFor()
+    expect(await dialog.locator('kbd').allInnerTexts()).toEqual(expect.arrayContaining(['Alt ↓', 'Shift →', '/', '?']))
+    await page.keyboard.press('Escape')
+    for (const hash of ['#/', '#/shop/orders', '#/_pad']) {
+      await page.goto(`${it.server.url}/console${hash}`)
+      const announced = page.locator('input[placeholder*="/"]:not([name=path])').filter({ visible: true })
+      if (hash === '#/') await announced.first().waitFor()
+      await page.locator('main').focus()
+      await page.keyboard.press('/')
+      for (const box of await announced.all())
+        expect([hash, await box.evaluate((each) => each === document.activeElement)]).toEqual([hash, true])
+    }
+  })
+
+  test('a message with Undo covers nothing, on a desk and on a phone', async () => {
+    for (const viewport of [
+      { width: 1024, height: 500 },
+      { width: 320, height: 640 },
+    ]) {
+      await it.request('POST', '/v1/shop/brief', {})
+      const page = await it.open('#/shop/brief/_about', { viewport })
+      await page.getByRole('button', { name: 'Delete the table' }).click()
+      await page.locator('dialog input').fill('brief')
+      await page.locator('dialog').getByRole('button', { name: 'Delete the table' }).click()
+      const undo = page.locator('.toast').getByRole('button', { name: 'Undo' })
+      await undo.waitFor()
+      const covered = await page.evaluate(() => {
+        const toast = document.querySelector('.toasts')!.getBoundingClientRect()
+        return [...document.querySelectorAll('.rail-foot, .rail-body > nav, .rail-top, main, header')].flatMap(
+          (part) => {
+            const { top, bottom, left, right } = part.getBoundingClientRect()
+            const isApart = bottom <= toast.top || top >= toast.bottom || right <= toast.left || left >= toast.right
+            return isApart || bottom === top ? [] : [part.className || part.tagName]
+          },
+        )
+      })
+      expect([viewport.width, covered]).toEqual([viewport.width, []])
+      expect(await page.locator('.toast').evaluate((toast) => toast.getBoundingClientRect().right <= innerWidth)).toBe(
+        true,
+      )
+      await undo.click()
+      await page.getByRole('heading', { name: 'brief' }).waitFor()
+      await it.request('DELETE', '/v1/shop/brief')
+    }
+  })
+
   test('in the rail a database opens and closes, which is remembered; where the reader is stays listed', async () => {
     const page = await it.open('#/shop/orders')
     const rail = page.getByRole('navigation', { name: 'Databases' })

@@ -165,20 +165,49 @@ describeConsole('the record view', (it) => {
       expect.stringContaining('"n": 1'),
     ])
     expect(await dialog.locator('mark').allInnerTexts()).toEqual(['"open"', '91', '"paid"', '1'])
-    expect(await dialog.locator('.conflict > p code').allInnerTexts()).toContain('status')
+    expect(await dialog.locator('.members legend').allInnerTexts()).toEqual([
+      'status changed by somebody else',
+      'n changed by you',
+    ])
     expect(await it.findings(page)).toEqual([])
-    await button(page, 'Keep editing').click()
-    expect(await textOf(page)).toContain('91')
-    // Keeping on does not adopt the stored version.
+    // Esc decides nothing: the next save asks again.
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
     await save(page)
     await dialog.getByText('The record was changed meanwhile').waitFor()
-    // A third writer, after the comparison was shown.
+    // Each has changed another member: both changes go on, and the next save replaces the version that was shown.
+    await button(page, 'Keep editing').click()
+    expect(await textOf(page)).toBe('{\n  "status": "paid",\n  "n": 91\n}')
+    expect(await page.locator('.record-top .message').innerText()).toMatch(/Taken from it: status\.\s+Yours: n\./)
+    expect(await it.findings(page)).toEqual([])
+    await save(page)
+    await saved(page, 'shared', '"status": "paid",\n  "n": 91')
+    expect(await page.locator('.record-top .message').count()).toBe(0)
+    // Both have changed the same one: mine is offered first, theirs can be taken.
+    await typeAt(page, (await textOf(page)).indexOf('91'), '7')
+    await put('shared', '{\n  "status": "paid",\n  "n": 5\n}')
+    await save(page)
+    await dialog.getByText('changed by both').waitFor()
+    expect(await dialog.getByRole('radio', { name: 'Yours 791' }).isChecked()).toBe(true)
+    await dialog.getByRole('radio', { name: 'Stored 5' }).check()
+    await button(page, 'Keep editing').click()
+    expect(await textOf(page)).toBe('{\n  "status": "paid",\n  "n": 5\n}')
+    expect(await button(page, 'Save').isDisabled()).toBe(true)
+    // A third writer, after the comparison was shown and after editing has gone on.
+    await typeAt(page, (await textOf(page)).indexOf('5'), '91')
+    await put('shared', '{ "second": true }')
+    await save(page)
+    await dialog.getByText('"second": true').waitFor()
+    await button(page, 'Keep editing').click()
     await put('shared', '{ "third": true }')
-    await button(page, 'Save mine over it').click()
+    await save(page)
     await dialog.getByText('"third": true').waitFor()
+    await put('shared', '{ "third": 3 }')
+    await button(page, 'Save mine over it').click()
+    await dialog.getByText('"third": 3').waitFor()
     expect(await get('shared')).toContain('third')
     await button(page, 'Save mine over it').click()
-    await saved(page, 'shared', '"n": 91')
+    await saved(page, 'shared', '"n": 915')
     // Taking the stored one can be undone.
     await typeAt(page, 1, '"x": 0,')
     await put('shared', '{ "fourth": true }')
@@ -186,7 +215,7 @@ describeConsole('the record view', (it) => {
     await button(page, 'Take the stored one').click()
     expect(await textOf(page)).toBe('{\n  "fourth": true\n}')
     await button(page, 'Undo').click()
-    expect(await textOf(page)).toContain('"n": 91')
+    expect(await textOf(page)).toContain('"n": 915')
   })
 
   test('deleted meanwhile: said, and saved anew only on demand', async () => {
@@ -196,8 +225,22 @@ describeConsole('the record view', (it) => {
     await it.request('DELETE', '/v1/app/orders/gone')
     await save(page)
     await page.getByText('The record was deleted meanwhile').waitFor()
+    // Going on means that the next save creates it, and still replaces nothing.
+    await button(page, 'Keep editing').click()
+    await page.getByText('The record does not exist any more.').waitFor()
+    await put('gone', '{"theirs":1}')
+    await save(page)
+    await page.getByText('The record was changed meanwhile').waitFor()
+    await page.keyboard.press('Escape')
+    await it.request('DELETE', '/v1/app/orders/gone')
+    await save(page)
+    await page.getByText('The record does not exist any more.').waitFor({ state: 'detached' })
+    await it.request('DELETE', '/v1/app/orders/gone')
+    await typeAt(page, shownOne.length, '2')
+    await save(page)
+    await page.getByText('The record was deleted meanwhile').waitFor()
     await button(page, 'Save mine as a new record').click()
-    await saved(page, 'gone', '"data":{"a":21}')
+    await saved(page, 'gone', '"a": 221')
   })
 
   test('a delete does not remove what somebody else has just written', async () => {
@@ -384,6 +427,43 @@ describeConsole('the record view', (it) => {
     await dialog.getByRole('button', { name: 'Save', exact: true }).click()
     await page.waitForURL((url) => url.hash === hashOf('r', 'free'))
     expect(JSON.parse(await get('free')).data).toEqual({ status: '', placedAt: '', user: '' })
+  })
+
+  test('a save is seen, with the time of its version, and ages go on and agree', async () => {
+    await put('seen', '{"a":1}')
+    const page = await it.visit(hashOf('r', 'seen'))
+    await page.addInitScript(`{
+      const RightDate = Date
+      globalThis.offMs = 0
+      globalThis.Date = class extends RightDate {
+        constructor(...given) { super(...(given.length === 0 ? [Date.now()] : given)) }
+        static now() { return RightDate.now() + globalThis.offMs }
+      }
+    }`)
+    await page.reload()
+    await it.signIn(page)
+    await typeAt(page, shownOne.length, '2')
+    await save(page)
+    const { updatedAt } = JSON.parse(await saved(page, 'seen', '{"a":21}'))
+    const time = new Date(updatedAt)
+      .toISOString()
+      .replace('T', ' ')
+      .replace(/(\.000)?Z/, '')
+    const line = page.locator('.status-line')
+    await line.getByText(`Saved ${time} UTC`).waitFor()
+    expect(await it.findings(page)).toEqual([])
+    await line.getByText('Valid JSON').waitFor()
+    // The row of the grid and the facts beside it.
+    const ages = () =>
+      page
+        .locator(`time[datetime="${new Date(updatedAt).toISOString()}"]`)
+        .evaluateAll((times) => times.map((each) => each.textContent))
+    await until(ages, ['just now', 'just now'])
+    await page.evaluate('globalThis.offMs = 5 * 60_000')
+    await until(ages, ['5 min ago', '5 min ago'])
+    // There is one way of writing an exact time.
+    const shownTimes = (await page.locator('main').innerText()).match(/\d{4}-\d\d-\d\d.\d\d:\d\d:\d\d\S*( UTC)?/g) ?? []
+    expect(shownTimes).toEqual([`${time} UTC`])
   })
 
   test('beside the grid, by keyboard alone: edit, save, close', async () => {

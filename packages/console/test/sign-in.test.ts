@@ -263,6 +263,73 @@ const signingIn = (it: Console): void => {
     expect([await statusOf(link.id), await statusOf(own!)]).toEqual(['revoked', 'revoked'])
   })
 
+  // What would go wrong: a shared query asks for a key, and after signing in the reader is somewhere else.
+  test('a shared query is what the reader comes to, whichever way they sign in; the page says so', async () => {
+    await it.request('POST', '/v1/app/wanted', { indices: { i1: { hashField: 'status' } } })
+    for (const [key, status] of [
+      ['a', 'open'],
+      ['b', 'paid'],
+    ])
+      await it.request('PUT', '/v1/app/wanted', { hashKey: key, data: { status } })
+    const hash = '#/app/wanted?index=i1&hash=%22open%22'
+    const isThere = async (page: Page): Promise<void> => {
+      await page.locator('.grid tbody').getByText('"open"').waitFor()
+      expect(await page.locator('.grid tbody th a').allTextContents()).toEqual(['a'])
+      expect(page.url()).toEndWith(hash)
+    }
+    const linkUrl = async () => `${it.server.url}/console#key=${(await it.linkKey()).key}`
+    // By a key, while another tab of the same browser is signed in.
+    const first = await it.open('#/')
+    const page = await first.context().newPage()
+    await page.goto(`${it.server.url}/console${hash}`)
+    await page.getByText('After that you come to app / wanted, with the query of this address.').waitFor()
+    expect(await it.findings(page)).toEqual([])
+    await it.signIn(page)
+    await isThere(page)
+    // By a link that is opened in the tab.
+    const opened = await it.visit(hash)
+    await opened.getByLabel('API key').waitFor()
+    await opened.goto(await linkUrl())
+    await isThere(opened)
+    // By a link that is pasted into the page.
+    const pasted = await it.visit(hash)
+    const link = await linkUrl()
+    await pasted.getByLabel('API key').fill(link)
+    await pasted.getByText('A sign-in link works once').waitFor()
+    await pasted.getByRole('button', { name: 'Sign in' }).click()
+    await isThere(pasted)
+    expect(await isAlive(link.slice(link.indexOf('svc_live_')))).toBe(false)
+    expect(await tracesOf(pasted)).not.toContain(link.slice(link.indexOf('svc_live_')))
+    // A key that was not made for links is not taken from one.
+    const wrong = await it.visit(hash)
+    await wrong.getByLabel('API key').fill(`${it.server.url}/console#key=${it.organization.secretKey}`)
+    await wrong.getByRole('button', { name: 'Sign in' }).click()
+    await wrong.getByText('was not made for a link').first().waitFor()
+    await wrong.getByLabel('API key').fill(link)
+    await wrong.getByRole('button', { name: 'Sign in' }).click()
+    await wrong.getByText('was used before').first().waitFor()
+    expect(await wrong.locator('.shell').count()).toBe(0)
+  })
+
+  test('a session of 12 hours says that its keys end with it, and what to run for one that lasts', async () => {
+    const page = await it.visit(`#key=${(await it.linkKey()).key}`)
+    await page.locator('.shell').waitFor()
+    await page.getByRole('link', { name: 'Keys', exact: true }).click()
+    await page.getByRole('button', { name: 'Create a key' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create a key' })
+    await dialog.getByLabel('secret').check()
+    expect(await dialog.locator('.message').innerText()).toMatch(/expires in 12 h at the latest/)
+    expect(await dialog.locator('.message code').innerText()).toContain(
+      `cubby keys create --org ${it.organization.name} --kind secret (npx cubbydb keys create`,
+    )
+    expect(await it.findings(page)).toEqual([])
+    // With a key that does not expire nothing is said.
+    const lasting = await it.open('#/_keys')
+    await lasting.getByRole('button', { name: 'Create a key' }).click()
+    await lasting.getByRole('dialog').getByLabel('Name').waitFor()
+    expect(await lasting.getByRole('dialog').locator('.message').count()).toBe(0)
+  })
+
   test('a wrong key is told apart before and after it is sent', async () => {
     const page = await it.visit()
     const sent: string[] = []

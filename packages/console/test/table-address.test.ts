@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { hrefOf, routeOf } from '../src/router.ts'
-import { readAddress, writeAddress } from '../src/screens/table/query-address.ts'
+import type { LoadedView, Place } from '../src/screens/table/loaded-view.ts'
+import { readAddress, writeAddress, writeView } from '../src/screens/table/query-address.ts'
 import { newestFirst, type Operator, type QueryForm, settledRange, shapeOf } from '../src/screens/table/query-form.ts'
 
 const indices = { i1: { hashField: 'status', rangeField: 'createdAt' }, i2: { hashField: 'user' } }
@@ -25,13 +26,27 @@ const forms = fc
     return { ...form, ...range, hash: shape.hashField === undefined ? '' : form.hash } as QueryForm
   })
 
-test('every query of the bar has an address that leads back to it', () => {
+const places: fc.Arbitrary<Place> = fc.oneof(
+  fc.constantFrom<Place>('hashKey', 'rangeKey', 'updatedAt'),
+  fc.record({
+    field: fc.oneof(fc.constantFrom('hashKey', 'a&b=c', ''), fc.string({ unit: 'grapheme', maxLength: 12 })),
+  }),
+)
+const views: fc.Arbitrary<LoadedView> = fc.record(
+  {
+    only: fc.record({ place: places, json: fc.json() }),
+    sort: fc.record({ place: places, isDescending: fc.boolean() }),
+  },
+  { requiredKeys: [] },
+)
+
+test('every query of the bar, with the view of its rows, has an address that leads back to it', () => {
   fc.assert(
-    fc.property(forms, (form) => {
-      const query = writeAddress(form, indices)
+    fc.property(forms, views, (form, view) => {
+      const query = [writeAddress(form, indices), writeView(view)].filter((part) => part !== '').join('&')
       const place = { screen: 'table' as const, db: 'shop', table: 'orders', ...(query !== '' && { query }) }
       expect(routeOf(hrefOf(place))).toEqual(place)
-      expect(readAddress(query, indices)).toEqual(form)
+      expect(readAddress(query, indices)).toEqual({ form, view })
     }),
   )
 })
@@ -49,9 +64,9 @@ test('an address can be read and typed', () => {
     isAscending: false,
     limit: '50',
   }
-  expect(readAddress(query, indices)).toEqual(form as QueryForm)
+  expect(readAddress(query, indices)).toEqual({ form: form as QueryForm, view: {} })
   // In any order of its parts.
-  expect(readAddress(query.split('&').reverse().join('&'), indices)).toEqual(form as QueryForm)
+  expect(readAddress(query.split('&').reverse().join('&'), indices)).toEqual({ form: form as QueryForm, view: {} })
 })
 
 test('what is wrong in an address is said', () => {
@@ -68,6 +83,12 @@ test('what is wrong in an address is said', () => {
     ['beginsWith=x', '"beginsWith" has no meaning'],
     ['and=5', '"and" has no meaning'],
     ['order=up', 'its order is "up"'],
+    ['sort=total', 'its sort is "total", not hashKey, rangeKey, updatedAt or data.'],
+    ['sort=data.total&sortOrder=up', 'its sortOrder is "up"'],
+    ['sortOrder=descending', '"sortOrder" has no meaning'],
+    ['only=data.a', 'its value is "", which is not JSON'],
+    ['only=data.a&value={', 'which is not JSON'],
+    ['value=1', '"value" has no meaning'],
     ['__proto__=1', '"__proto__" has no meaning'],
   ] as const) {
     const read = readAddress(query, indices)

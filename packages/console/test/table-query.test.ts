@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { askedWords, looseningsOf } from '../src/screens/table/empty-words.ts'
 import {
-  missingTime,
+  dayText,
+  dayTime,
   readIndexValue,
   readKey,
   readPrefix,
@@ -9,7 +10,6 @@ import {
   settledText,
 } from '../src/screens/table/operand.ts'
 import {
-  allowedForm,
   bodyOf,
   boundReader,
   newestFirst,
@@ -74,8 +74,12 @@ describe('values', () => {
     expect(settledText(' 2026-11-01T00:00:00Z', readIndexValue)).toBe('2026-11-01T00:00:00Z')
     expect(settledText('ord 1', readKey)).toBe('ord 1')
     expect(settledText('"half', readIndexValue)).toBe('"half')
-    expect(missingTime('"2026-11-01"')).toBe('2026-11-01T00:00:00Z')
-    expect(missingTime('2026-02-30')).toBeUndefined()
+    expect(dayTime(' 2026-11-01', 'start')).toBe('2026-11-01T00:00:00Z')
+    expect(dayTime('2026-11-01', 'end')).toBe('2026-11-01T23:59:59.999Z')
+    for (const typed of ['2026-02-30', '"2026-11-01"', '2026-11', '2026-11-01T00:00:00Z', 'x2026-11-01', ''])
+      expect([typed, dayTime(typed, 'end')]).toEqual([typed, undefined])
+    expect(dayText('2026-11-01T23:59:59.999Z')).toBe('"2026-11-01"')
+    expect(dayText('2026-11-01T23:59:59Z')).toBeUndefined()
   })
 })
 
@@ -110,14 +114,37 @@ describe('requests', () => {
     expect(bodyFor({ index: 'key', hash: 'x', first: 'gte', low: '5' })).toContain('"range":{"gte":"5"}')
   })
 
+  // What would go wrong: "to 18 November" drops the 18th, and a day that is compared as text finds no instant at all.
+  test('a day without a time is all of that day, under every operator', () => {
+    const day = '2026-11-18'
+    const [start, end] = [`"${day}T00:00:00Z"`, `"${day}T23:59:59.999Z"`]
+    for (const index of ['i1', 't'] as const) {
+      const of = (part: Partial<QueryForm>) => bodyFor({ index, hash: 'x', ...part })
+      expect(of({ first: 'gte', low: '2026-11-01', second: 'lte', high: day })).toContain(
+        `"range":{"gte":"2026-11-01T00:00:00Z","lte":${end}}`,
+      )
+      expect(of({ first: 'between', low: day, high: day })).toContain(`"range":{"between":[${start},${end}]}`)
+      expect(of({ first: 'lte', low: day })).toContain(`"range":{"lte":${end}}`)
+      expect(of({ first: 'gt', low: day })).toContain(`"range":{"gt":${end}}`)
+      expect(of({ first: 'gte', low: day, second: 'lt', high: '2026-12-01' })).toContain(
+        `"range":{"gte":${start},"lt":"2026-12-01T00:00:00Z"}`,
+      )
+    }
+    // Text stays text: where it has quotes, where it is compared with one value, and in keys.
+    const text = { index: 'i1', hash: 'x' } as const
+    expect(bodyFor({ ...text, first: 'lte', low: `"${day}"` })).toContain(`"range":{"lte":"${day}"}`)
+    expect(bodyFor({ ...text, first: 'eq', low: day })).toContain(`"range":{"eq":"${day}"}`)
+    expect(bodyFor({ index: 'key', hash: 'x', first: 'lte', low: day })).toContain(`"range":{"lte":"${day}"}`)
+    expect(bodyFor({ first: 'eq', low: day })).toContain('is a whole day. Choose "between"')
+  })
+
   test('only what the declaration allows', () => {
     expect(shapeOf('t', indices).operators).not.toContain('beginsWith')
     expect(shapeOf('t', indices).hashField).toBeUndefined()
     expect(shapeOf('i2', indices).rangeField).toBeUndefined()
     expect(bodyFor({ index: 'i2', hash: 'x', first: 'gte', low: '5' })).not.toContain('range')
     expect(bodyFor({ first: 'beginsWith', low: '5' })).not.toContain('range')
-    expect(allowedForm(withIndex(newestFirst, 'i3'), indices)).toEqual(newestFirst)
-    expect(boundReader({ ...newestFirst, first: 'beginsWith' }, shapeOf('i1', indices))).toBe(readPrefix)
+    expect(boundReader({ ...newestFirst, first: 'beginsWith' }, shapeOf('i1', indices), 'low')).toBe(readPrefix)
   })
 
   test('a limit is 1 to 1000', () => {
@@ -148,10 +175,10 @@ describe('requests', () => {
 })
 
 describe('an empty result', () => {
-  const form: QueryForm = { ...withIndex(newestFirst, 'i1'), hash: '"1"', first: 'gte', low: '"2026-11-01"' }
+  const form: QueryForm = { ...withIndex(newestFirst, 'i1'), hash: '"1"', first: 'gte', low: '2026-11-01T00:00:00Z' }
 
   test('says what was asked, with the names of the fields', () => {
-    expect(askedWords(form, indices)).toBe('status "1", createdAt ≥ "2026-11-01"')
+    expect(askedWords(form, indices)).toBe('status "1", createdAt ≥ 2026-11-01T00:00:00Z')
     expect(askedWords({ ...withIndex(newestFirst, 'key'), hash: 'a' }, indices)).toBe('hashKey "a"')
     expect(askedWords({ ...form, low: '1', second: 'lt', high: '2' }, indices)).toEndWith('createdAt ≥ 1 and < 2')
     expect(askedWords({ ...form, first: 'between', low: '1', high: '2' }, indices)).toEndWith(
@@ -159,15 +186,15 @@ describe('an empty result', () => {
     )
   })
 
-  test('offers what to loosen: the dates, the range, the type of the value', () => {
+  test('offers what to loosen: days as text, the range, the type of the value', () => {
     const found = looseningsOf(form, indices)
     expect(found.map(({ label }) => label)).toEqual([
-      'Read the dates as date-times',
+      'Compare the days as text',
       'Remove the range',
       'Ask for the number 1',
       'Show the newest records',
     ])
-    expect(found[0]!.form.low).toBe('2026-11-01T00:00:00Z')
+    expect(found[0]!.form.low).toBe('"2026-11-01"')
     expect(found[1]!.form).toMatchObject({ hash: '"1"', first: '', low: '' })
     expect(found[2]!.form.hash).toBe('1')
     expect(looseningsOf({ ...form, hash: 'true', first: '' }, indices)[0]).toMatchObject({

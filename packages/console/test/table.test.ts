@@ -105,6 +105,33 @@ describeConsole('the table screen', (console) => {
     expect(await page.getByLabel('createdAt <').inputValue()).toBe(hour(60))
   }, 120_000)
 
+  // What would go wrong: "to 3 November" leaves out the 3rd, or finds nothing, and nothing on the page says so.
+  test('a day as the end of a range is all of that day, and the form shows what is sent', async () => {
+    const page = await openTable('orders')
+    const bodies: string[] = []
+    page.on('request', (request) => request.url().endsWith('/query') && bodies.push(request.postData() ?? ''))
+    await page.getByLabel('index').selectOption('i1')
+    await page.getByRole('textbox', { name: 'status' }).fill('open')
+    await page.getByLabel('Condition on createdAt').selectOption('gte')
+    await page.getByLabel('createdAt ≥').fill('2026-11-02')
+    await page.getByLabel('Upper bound of createdAt').selectOption('lte')
+    await page.getByLabel('createdAt ≤').fill('2026-11-03')
+    expect(await page.locator('.query-note').innerText()).toContain('2026-11-03 23:59:59.999 UTC')
+    await page.keyboard.press('Enter')
+    await until(() => rowsOf(page).count(), 16)
+    // The last order of the day is in it.
+    expect((await keysShown(page)).slice(-1)).toEqual(['o-69'])
+    expect(bodies).toEqual([
+      '{"index":"i1","hash":"open","range":{"gte":"2026-11-02T00:00:00Z","lte":"2026-11-03T23:59:59.999Z"},"limit":100}',
+    ])
+    expect(await page.getByLabel('createdAt ≤').inputValue()).toBe('2026-11-03T23:59:59.999Z')
+    // Days that are stored as text are one click away.
+    await fill('days', 3, (i) => `{"status":"open","createdAt":"2026-11-0${i + 1}"}`)
+    await page.goto(`${console.server.url}/console#/shop/days?index=i1&hash=open&gte=2026-11-02`)
+    await page.getByRole('button', { name: 'Compare the days as text' }).click()
+    await until(() => keysShown(page), ['o-1', 'o-2'])
+  }, 120_000)
+
   test('only what the declaration allows can be composed, and "1" is not 1', async () => {
     const page = await openTable('orders')
     const optionsOf = (label: string) => page.getByLabel(label).locator('option').allTextContents()
@@ -569,6 +596,49 @@ describeConsole('the table screen', (console) => {
     await until(widthOf, before)
   }, 120_000)
 
+  test('the button of a cell does not cover its value', async () => {
+    const page = await openTable('orders')
+    for (const at of [1, 2, 5, 6]) {
+      const cell = rowsOf(page).nth(1).locator('td, th').nth(at)
+      await cell.hover()
+      const button = page.getByRole('button', { name: 'What to do with this value' })
+      const valueRight = await cell.evaluate((element) => {
+        const range = document.createRange()
+        range.selectNodeContents(element)
+        return range.getBoundingClientRect().right
+      })
+      const { x } = (await button.boundingBox())!
+      expect([at, x >= Math.floor(valueRight)]).toEqual([at, true])
+    }
+  }, 120_000)
+
+  test('on a phone the head covers what scrolls below it, the bar stays in its place, and a sort begins at its top', async () => {
+    const page = await openTable('orders', { viewport: { width: 320, height: 640 }, hasTouch: true })
+    const scroller = page.locator('.grid-scroll')
+    await scroller.evaluate((element) => element.scrollTo(0, 900))
+    await until(() => scroller.evaluate((element) => element.scrollTop), 900)
+    const head = page.locator('.grid thead tr')
+    expect(await head.evaluate((row) => getComputedStyle(row).backgroundColor)).toBe('rgb(255, 255, 255)')
+    // The sign of the folded bar goes with it when the page scrolls.
+    const sign = () =>
+      page
+        .locator('.query-fold')
+        .evaluate((bar) => (bar as HTMLElement).offsetParent !== null && getComputedStyle(bar).position)
+    expect(await sign()).toBe('relative')
+    await page.getByRole('columnheader', { name: /^total/ }).click()
+    await until(async () => (await keysShown(page))[0], 'o-20')
+    await until(() => scroller.evaluate((element) => element.scrollTop), 0)
+    // What a date means covers no control of the bar.
+    await page.locator('.query-fold').click()
+    await page.getByLabel('Condition on updatedAt').selectOption('gte')
+    await page.getByLabel('updatedAt ≥').fill('2026-11-01')
+    const note = (await page.locator('.query-note').boundingBox())!
+    for (const name of ['Run', 'Show request']) {
+      const box = (await page.getByRole('button', { name }).boundingBox())!
+      expect([name, box.y + box.height <= note.y]).toEqual([name, true])
+    }
+  }, 120_000)
+
   test('on a phone each record is a block of named values', async () => {
     const page = await openTable('orders', { viewport: { width: 320, height: 640 }, hasTouch: true })
     const first = rowsOf(page).first()
@@ -581,6 +651,42 @@ describeConsole('the table screen', (console) => {
     expect(Math.max(...boxes)).toBeLessThanOrEqual(320)
     await first.locator('a').click()
     await page.getByRole('heading', { name: 'o-119', level: 1 }).waitFor()
+  }, 120_000)
+
+  test('filter and sort of the loaded rows are in the address; a table opens with what its address says', async () => {
+    const page = await openTable('orders')
+    const rail = page.getByRole('navigation', { name: 'Databases' })
+    const current = rail.locator('.rail-entry[aria-current]')
+    await page.getByRole('columnheader', { name: /^total/ }).click()
+    await page.waitForURL('**#/shop/orders?sort=data.total')
+    await rowsOf(page).nth(0).locator('td').nth(3).hover()
+    await page.getByRole('button', { name: 'What to do with this value' }).click()
+    await page.getByRole('menuitem', { name: 'among the 100 loaded' }).click()
+    await page.waitForURL('**#/shop/orders?only=data.user&value=%221%22&sort=data.total')
+    expect(await current.allInnerTexts()).toEqual(['orders'])
+    const shared = page.url()
+    const before = await keysShown(page)
+    expect(before).toHaveLength(50)
+    // Another reader, or a reload.
+    const other = await console.open(shared.slice(shared.indexOf('#')))
+    await until(() => keysShown(other), before)
+    // The rail leads to the table without a query, and the way back to the one before.
+    await rail.locator('a[href="#/shop/orders"]').click()
+    await page.waitForURL('**#/shop/orders')
+    await until(async () => (await keysShown(page))[0], 'o-119')
+    expect(await page.locator('.job').count()).toBe(0)
+    await page.goBack()
+    await until(() => keysShown(page), before)
+    // A query that has run does not come back in place of the address.
+    await page.getByLabel('index').selectOption('i2')
+    await page.getByRole('textbox', { name: 'user' }).fill('1')
+    await page.keyboard.press('Enter')
+    await until(() => rowsOf(page).count(), 60)
+    await rail.locator('a[href="#/shop"]').click()
+    await page.locator('.grid').waitFor({ state: 'detached' })
+    await rail.locator('a[href="#/shop/orders"]').click()
+    await until(() => rowsOf(page).count(), 100)
+    expect(page.url()).toEndWith('#/shop/orders')
   }, 120_000)
 
   test('an empty result offers what to loosen; an empty table shows how to write', async () => {

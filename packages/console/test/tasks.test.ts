@@ -241,6 +241,9 @@ describeConsole('tasks in the console', (it) => {
     expect(JSON.parse(await it.request('GET', path('follow', '/runs/f-1'))).status).toBe('succeeded')
     await page.locator('dialog').getByRole('button', { name: 'Run again' }).click()
     await button(page, 'Cancel the run').click()
+    await button(page, 'Keep it').click()
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    await button(page, 'Cancel the run').click()
     await page.locator('dialog').getByRole('button', { name: 'Cancel the run' }).click()
     await page.locator('main .tag', { hasText: 'cancelled' }).waitFor()
     expect(JSON.parse(await it.request('GET', path('follow', '/runs/f-1'))).status).toBe('cancelled')
@@ -253,6 +256,16 @@ describeConsole('tasks in the console', (it) => {
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
     await page.getByText('A public key does not list tasks.').waitFor()
+    expect(await it.findings(page)).toEqual([])
+    // They are reached by their names, from the rail and the tabs of the database.
+    await page.goto(`${it.server.url}/console#/app`)
+    await page.getByRole('navigation', { name: 'In app' }).getByRole('link', { name: 'Tasks' }).waitFor()
+    const rail = page.getByRole('navigation', { name: 'Databases' })
+    await rail.locator('a[href="#/app/_tasks"]').click()
+    await page.getByLabel('Name of the task').fill('seen')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**#/app/_tasks/seen')
+    expect(await rail.locator('[aria-current]').innerText()).toStartWith('seen')
     await page.goto(`${it.server.url}/console#/app/_tasks/seen`)
     await rows(page).first().waitFor()
     const found = await page.locator('main button, header button').allInnerTexts()
@@ -320,6 +333,8 @@ describeConsole('tasks in the console', (it) => {
     expect(await countsOf('bulk')).toMatchObject({ queued: 10, failed: 0 })
     await page.getByRole('status').getByText('10 of 10 queued again').waitFor({ state: 'attached' })
     await button(page, 'Cancel 10 queued').click()
+    // No button of a question whose verb is "cancel" is called "Cancel".
+    expect(await page.locator('dialog .actions button').allInnerTexts()).toEqual(['Cancel the runs', 'Keep them'])
     expect(await countsOf('bulk')).toMatchObject({ queued: 10 })
     // One of them ends in between: it is not called cancelled.
     const [run] = await claim(it, 'bulk')

@@ -112,7 +112,7 @@ export const AboutScreen = ({ db, table }: { db: string; table: string }) => {
                   <dt>table</dt>
                   <dd class="mono">{about.table}</dd>
                   <dt>created</dt>
-                  <dd>{showInstant(about.createdAt).local}</dd>
+                  <dd>{showInstant(about.createdAt).utc}</dd>
                   <dt>indices</dt>
                   <dd>
                     <IndexList indices={about.indices} />

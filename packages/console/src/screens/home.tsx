@@ -251,7 +251,8 @@ export const HomeScreen = () => {
         {isLimited && (
           <p class="muted">
             {describeOwn(self)}
-            {self.kind === 'public' && ' Tasks and deleted things are not listed for a public key.'}
+            {self.kind === 'public' &&
+              ' It does not list tasks and deleted things. Runs are read by the name of their task, under Tasks of a database.'}
           </p>
         )}
         {catalogueError.value !== undefined && <ErrorBox error={catalogueError.value} retry={loadCatalogue} />}

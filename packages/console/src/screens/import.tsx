@@ -1,9 +1,10 @@
-import { useComputed, useSignal } from '@preact/signals'
+import { type Signal, signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
 import { catalogue, contents, loadContents } from '../state/catalogue.ts'
 import { canWrite, session } from '../state/session.ts'
 import { bytesOf } from '../text/instant.ts'
 import { nameFault } from '../text/names.ts'
+import { shellCommand } from '../text/shell-command.ts'
 import { into, set } from '../ui/action.tsx'
 import { ErrorBox } from '../ui/error-box.tsx'
 import { Check, Field } from '../ui/form.tsx'
@@ -12,7 +13,8 @@ import { Empty, Screen, Section } from '../ui/screen.tsx'
 import { type Columns, CsvFields } from './import/csv-fields.tsx'
 import { type CsvHead, guessFormat, readHead } from './import/csv-head.ts'
 import { ImportProgress } from './import/import-progress.tsx'
-import { importState, runImport } from './import/import-run.ts'
+import { findIndices } from './import/import-requests.ts'
+import { importState, runImport, wholeImports } from './import/import-run.ts'
 
 const isCsv = ({ name }: File): boolean => /\.[ct]sv(\.gz)?$/i.test(name)
 
@@ -63,32 +65,58 @@ interface Target {
   table?: string
 }
 
-const ImportForm = (given: Target) => {
-  const db = useSignal(given.db ?? '')
-  const table = useSignal(given.table ?? '')
-  const createsMissing = useSignal(false)
-  const file = useSignal<File | undefined>(undefined)
+const newForm = (given: Target) => ({
+  db: signal(given.db ?? ''),
+  table: signal(given.table ?? ''),
+  createsMissing: signal(false),
+  file: signal<File | undefined>(undefined),
   /** Undefined: the file is NDJSON, or is not read yet. */
-  const head = useSignal<CsvHead | undefined>(undefined)
-  const columns = useSignal<Columns>({ hashKey: '', rangeKey: undefined, numbers: [] })
+  head: signal<CsvHead | undefined>(undefined),
+  columns: signal<Columns>({ hashKey: '', rangeKey: undefined, numbers: [] }),
+})
+
+/** The last form: it outlives the screen and an import that has failed. */
+let kept: { name: string; form: ReturnType<typeof newForm> } | undefined
+
+const formFor = (name: string, given: Target): ReturnType<typeof newForm> => {
+  if (kept?.name !== name) kept = { name, form: newForm(given) }
+  return kept.form
+}
+
+/** `name` is that of the form that is kept. */
+const ImportForm = ({ name, ...given }: Target & { name: string }) => {
+  const { db, table, createsMissing, file, head, columns } = formFor(name, given)
   const fault = useSignal<unknown>(undefined)
   const isOver = useSignal(false)
+  const isMissing = useSignal(false)
   const tables = useComputed(() => {
     const found = contents.value.get(db.value)
-    return found && !('error' in found) ? found.tables.map((each) => each.table) : []
+    return found && !('error' in found) ? found.tables.map((each) => each.table) : undefined
   })
   useEffect(() => {
     if (catalogue.value?.databases.includes(db.value) && !contents.value.has(db.value)) loadContents(db.value)
   }, [db.value])
+  const renamed = (field: Signal<string>) => (name: string) => {
+    field.value = name
+    isMissing.value = false
+  }
   const isBadName = (name: string) => name !== '' && nameFault(name) !== undefined
-  const submit = (event: Event) => {
+  const start = () => {
+    const target = { db: db.value || undefined, table: table.value || undefined, createsMissing: createsMissing.value }
+    runImport(file.value!, target, head.value && { ...columns.value, delimiter: head.value.delimiter })
+  }
+  const submit = async (event: Event) => {
     event.preventDefault()
     if (file.value === undefined || !isReady || isBadName(db.value) || isBadName(table.value)) return
-    runImport(
-      file.value,
-      { db: db.value || undefined, table: table.value || undefined, createsMissing: createsMissing.value },
-      head.value && { ...columns.value, delimiter: head.value.delimiter },
-    )
+    fault.value = undefined
+    try {
+      // A line of NDJSON may declare the table; no row of CSV does.
+      isMissing.value = hasCsv && !createsMissing.value && (await findIndices(db.value, table.value)) === undefined
+    } catch (error) {
+      fault.value = error
+      return
+    }
+    if (!isMissing.value) start()
   }
   const readColumns = async (delimiter?: string) => {
     const chosen = file.value!
@@ -114,6 +142,11 @@ const ImportForm = (given: Target) => {
   const hasCsv = file.value !== undefined && isCsv(file.value)
   const isReady = !hasCsv || (head.value !== undefined && db.value !== '' && table.value !== '')
   const placeholder = hasCsv ? '' : 'as in the lines'
+  const isUnknown =
+    table.value !== '' && !isBadName(table.value) && tables.value !== undefined && !tables.value.includes(table.value)
+  const unknownHint = createsMissing.value
+    ? 'There is no such table yet. It will be created.'
+    : 'There is no such table yet. Tick "Create missing tables", or create it first.'
   return (
     <form class="stack import-form" onSubmit={submit}>
       <div class="new-facts">
@@ -123,19 +156,21 @@ const ImportForm = (given: Target) => {
           value={db.value}
           placeholder={placeholder}
           options={catalogue.value?.databases ?? []}
-          onInput={into(db)}
+          onInput={renamed(db)}
         />
         <NameField
           label="Table"
           hint={
-            hasCsv
-              ? undefined
-              : 'If given, all records go into it. If the lines name several tables, only those of the first one do.'
+            isUnknown
+              ? unknownHint
+              : hasCsv
+                ? undefined
+                : 'If given, all records go into it. If the lines name several tables, only those of the first one do.'
           }
           value={table.value}
           placeholder={placeholder}
-          options={tables.value}
-          onInput={into(table)}
+          options={tables.value ?? []}
+          onInput={renamed(table)}
         />
       </div>
       <Check
@@ -174,11 +209,30 @@ const ImportForm = (given: Target) => {
         </Field>
         {file.value !== undefined && (
           <p>
-            <code>{file.value.name}</code> <span class="muted">{bytesOf(file.value.size)}</span>
+            Chosen: <code>{file.value.name}</code> <span class="muted">{bytesOf(file.value.size)}</span>
           </p>
         )}
       </div>
       {fault.value !== undefined && <ErrorBox error={fault.value} />}
+      {isMissing.value && (
+        <div class="message warn" role="alert">
+          <p>
+            <strong>There is no table {`${db.value}/${table.value}`}.</strong> Nothing has been imported.
+          </p>
+          <p>
+            <button
+              type="button"
+              onClick={() => {
+                createsMissing.value = true
+                start()
+              }}
+            >
+              Create it and import
+            </button>{' '}
+            without indices. A table with indices is created under its database, before the import.
+          </p>
+        </div>
+      )}
       {head.value !== undefined && <CsvFields head={head.value} chosen={columns} onDelimiter={readColumns} />}
       <div class="actions">
         <button type="submit" class="filled" disabled={file.value === undefined || !isReady}>
@@ -196,6 +250,7 @@ export const ImportScreen = ({ db, table }: Target) => {
   const organization = session.value?.self.organization
   const state = importState.value?.organization === organization ? importState.value : undefined
   const isRunning = state?.status === 'running' || state?.status === 'stopping'
+  const formName = JSON.stringify([organization, db, table, wholeImports.value])
   return (
     <Screen title="Import">
       {!canWrite.value ? (
@@ -205,15 +260,15 @@ export const ImportScreen = ({ db, table }: Target) => {
           {state !== undefined && <ImportProgress state={state} />}
           {!isRunning && (
             <Section title={state === undefined ? 'Records from a file' : 'Another file'}>
-              <ImportForm key={organization} db={db} table={table} />
+              <ImportForm key={formName} name={formName} db={db} table={table} />
             </Section>
           )}
           <Section title="What a line has">
             <JsonView text={example} label="Example of a line" />
             <p class="muted">
-              The lines of NDJSON are those of <code>cubby export</code>: <code>rangeKey</code>, <code>ttl</code>,{' '}
-              <code>db</code> and <code>table</code> are optional, and the text of <code>data</code> is stored as it is
-              written.
+              The lines of NDJSON are those of <code>{shellCommand('export')}</code>: <code>rangeKey</code>,{' '}
+              <code>ttl</code>, <code>db</code> and <code>table</code> are optional, and the text of <code>data</code>{' '}
+              is stored as it is written.
             </p>
             <p>
               <strong>Existing records are overwritten.</strong> If two lines have the same key, the later one wins.

@@ -7,6 +7,8 @@ const keys: readonly (readonly [string[], string])[] = [
   [['?'], 'this list'],
   [['Enter'], 'runs the query; in the grid it opens the record'],
   [['↑', '↓', '←', '→'], 'move in the grid; with Shift they select'],
+  [['Alt ↓'], 'what to do with the value of a cell'],
+  [['Shift ←', 'Shift →'], 'on a head: change the width of the column; Enter sorts what is loaded'],
   [['Space'], 'selects a row'],
   [['Ctrl S', '⌘ S'], 'saves the record'],
   [['Esc'], 'closes a dialog or the record'],

@@ -4,6 +4,8 @@ import { pathOf, read } from '../api/request.ts'
 import type { CreateKeyResponse, KeyMetadata, ListKeysResponse } from '../api/types.ts'
 import { catalogue } from '../state/catalogue.ts'
 import { canManageKeys, forgetLiveKey, session } from '../state/session.ts'
+import { showInstant } from '../text/instant.ts'
+import { shellCommand } from '../text/shell-command.ts'
 import { Failure, into, set, useAction } from '../ui/action.tsx'
 import { announce } from '../ui/announce.ts'
 import { CopyButton } from '../ui/copy-button.tsx'
@@ -34,8 +36,22 @@ const lifetimesUntil = (endMs: number | null): readonly (readonly [string, strin
         ...lifetimes.filter(([ms]) => ms !== 'never' && serverNowMs() + Number(ms) < endMs),
       ]
 
-const noLater =
-  'Your own key expires, and one that it creates does so at the same time at the latest. To create one that lasts, sign in with a key that does not expire, and not for 12 hours.'
+/** Before anything is typed: the reader of a sign-in link would find out by the key that stops working. */
+const EndsWithSession = ({ endMs, kind }: { endMs: number; kind: string }) => (
+  <div class="message warn">
+    <p>
+      <strong>
+        A key that you create here expires <Time ms={endMs} /> at the latest
+      </strong>
+      , as the key of this session does, {showInstant(endMs).utc}.
+    </p>
+    <p>
+      For a key that lasts, run this where the server runs:{' '}
+      <code>{shellCommand(`keys create --org ${session.value!.self.organization} --kind ${kind}`)}</code>. Or sign in
+      with a key that does not expire, and not for 12 hours.
+    </p>
+  </div>
+)
 
 /** Commas or spaces between the names. */
 const namesIn = (text: string): string[] => text.split(/[\s,]+/).filter((name) => name !== '')
@@ -136,6 +152,7 @@ const CreateKey = ({ onCreated, onClose }: { onCreated: (key: CreateKeyResponse)
       run={create}
       onClose={onClose}
     >
+      {endMs !== null && <EndsWithSession endMs={endMs} kind={kind.value} />}
       <fieldset class="section plain">
         <legend>Kind</legend>
         {(['public', 'secret'] as const).map((each) => (
@@ -159,13 +176,7 @@ const CreateKey = ({ onCreated, onClose }: { onCreated: (key: CreateKeyResponse)
         onText={into(name)}
       />
       <ScopeFields chosen={chosen} others={others} />
-      <Choice
-        label="Expires"
-        hint={endMs === null ? undefined : noLater}
-        options={lifetimesUntil(endMs)}
-        value={lifetime.value}
-        onText={into(lifetime)}
-      />
+      <Choice label="Expires" options={lifetimesUntil(endMs)} value={lifetime.value} onText={into(lifetime)} />
     </FormDialog>
   )
 }

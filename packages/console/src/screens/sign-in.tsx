@@ -2,8 +2,18 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { basePath } from '../api/request.ts'
 import type { OwnKey } from '../api/types.ts'
+import { type Route, route } from '../router.ts'
 import { hasDrafts } from '../state/drafts.ts'
-import { canCreateKeys, describeKey, noHoursReason, session, signIn, signInNotice } from '../state/session.ts'
+import {
+  canCreateKeys,
+  describeKey,
+  noHoursReason,
+  session,
+  signIn,
+  signInByLink,
+  signInNotice,
+} from '../state/session.ts'
+import { shellCommand } from '../text/shell-command.ts'
 import { into } from '../ui/action.tsx'
 import { ErrorBox } from '../ui/error-box.tsx'
 import { Check, Field } from '../ui/form.tsx'
@@ -30,6 +40,18 @@ export const SignInNotice = () =>
 
 const keyForm = /^svc_(live|pub)_[0-9A-Za-z]{38}$/
 
+/** The key in a sign-in link. */
+const linkKey = (typed: string): string | undefined => /#key=(svc_live_[0-9A-Za-z]+)$/.exec(typed.trim())?.[1]
+
+/** What the address shows, in words; undefined for the first page. */
+const placeWords = (at: Route): string | undefined => {
+  if (at.screen === 'home' || at.screen === 'unknown') return undefined
+  if (!('db' in at) || at.db === undefined) return 'the page of this address'
+  const { table, bucket, task } = at as { table?: string; bucket?: string; task?: string }
+  const name = [at.db, table ?? bucket ?? task].filter((part) => part !== undefined).join(' / ')
+  return 'query' in at && at.query ? `${name}, with the query of this address` : name
+}
+
 const namesShownMax = 5
 
 const scopeOf = ({ databases }: OwnKey): string => {
@@ -44,6 +66,7 @@ export const describeOwn = (self: OwnKey): string =>
 
 /** `self` is undefined until the server has answered. */
 const whatItMayDo = (key: string, self: OwnKey | undefined): string | undefined => {
+  if (linkKey(key) !== undefined) return 'A sign-in link works once, and signs you in for 12 hours.'
   if (self !== undefined) return describeOwn(self)
   if (key.startsWith('svc_live_')) return 'A secret key reads and writes all that it is not limited from.'
   if (key.startsWith('svc_pub_')) return 'A public key only reads.'
@@ -87,18 +110,23 @@ export const SignIn = () => {
   }
   const typedKey = typed.value.trim()
   const isPublic = typedKey.startsWith('svc_pub_')
+  const isLink = linkKey(typedKey) !== undefined
+  const place = placeWords(route.value)
   const offersHours = !isPublic && (self.value === undefined || canCreateKeys(self.value))
   const submit = async (event: Event) => {
     event.preventDefault()
     const key = typed.value.trim()
+    const link = linkKey(key)
     error.value = undefined
-    fault.value = keyForm.test(key)
-      ? undefined
-      : 'An API key is svc_live_ or svc_pub_ and 38 letters and digits. Copy the whole key.'
+    fault.value =
+      link !== undefined || keyForm.test(key)
+        ? undefined
+        : 'An API key is svc_live_ or svc_pub_ and 38 letters and digits. Copy the whole key.'
     if (fault.value !== undefined || isRunning.value) return
     isRunning.value = true
     try {
-      await signIn(key, { keep: keep.value, forHours: forHours.value && offersHours })
+      if (link === undefined) await signIn(key, { keep: keep.value, forHours: forHours.value && offersHours })
+      else await signInByLink(link)
     } catch (thrown) {
       error.value = thrown
       isRunning.value = false
@@ -117,7 +145,7 @@ export const SignIn = () => {
           fault={fault.value}
           hint={
             whatItMayDo(typedKey, self.value) ??
-            'The first start of the server printed one. The operator creates more with cubby keys create.'
+            `Or paste a sign-in link. The first start of the server printed both. The operator creates more with ${shellCommand('keys create')}.`
           }
         >
           {(id, describedBy) => (
@@ -134,13 +162,15 @@ export const SignIn = () => {
             />
           )}
         </Field>
-        <Check
-          label="Keep in this tab"
-          note="until it is closed, also when the page is loaded again"
-          isOn={keep.value}
-          onChange={into(keep)}
-        />
-        {!isPublic && (
+        {!isLink && (
+          <Check
+            label="Keep in this tab"
+            note="until it is closed, also when the page is loaded again"
+            isOn={keep.value}
+            onChange={into(keep)}
+          />
+        )}
+        {!isPublic && !isLink && (
           <Check
             label="Sign in for 12 hours"
             note={offersHours ? 'with a key made for it, which is revoked when you sign out' : noHoursReason}
@@ -155,6 +185,12 @@ export const SignIn = () => {
             Sign in
           </button>
         </div>
+        {place !== undefined && (
+          <p class="muted">
+            After that you come to <strong>{place}</strong>. Keys are not shared between tabs, so each tab signs in by
+            itself: by a key, or by a sign-in link that you paste here.
+          </p>
+        )}
         <p class="muted">
           <a href={`${basePath}/docs`}>Read the documentation</a>
         </p>

@@ -3,6 +3,7 @@ import { serverNowMs } from '../api/clock.ts'
 import { type ApiError, errorOf } from '../api/error.ts'
 import { connection, exchange } from '../api/request.ts'
 import type { CreateKeyResponse, OwnKey } from '../api/types.ts'
+import { shellCommand } from '../text/shell-command.ts'
 
 // Who is signed in. The key is in memory; in sessionStorage only if the reader asked to keep it in this tab.
 
@@ -143,6 +144,12 @@ export const signIn = async (key: string, { keep = false, forHours = false }: Si
   keepInTab(keep)
 }
 
+/** With the key of a sign-in link, in the tab that shows the wanted address. */
+export const signInByLink = async (key: string): Promise<void> => {
+  const fault = await tryLink(key)
+  if (fault !== undefined) throw new Error(`${fault}.`)
+}
+
 export const signOut = async (): Promise<void> => {
   const revokeOwn = leaveSession()
   signInNotice.value = undefined
@@ -217,7 +224,7 @@ const linkFault = ({ status, code, message }: ApiError): string => {
   return `${linkFaults[code] ?? `The sign-in link did not work: ${message}`} ${mayWorkLater ? 'Open it again' : anotherLink}`
 }
 
-const anotherLink = 'Get a new one with "cubby console link"'
+const anotherLink = `Get a new one with ${shellCommand('console link')}`
 
 /** From the sign-in link, or the key kept in this tab. */
 export const startSession = async (): Promise<void> => {

@@ -52,6 +52,8 @@ export interface Span {
 /** A member with its name decoded. The span is that of its value. */
 export interface Member extends Span {
   name: string
+  /** The source of the name begins here. */
+  nameStart: number
 }
 
 /** The string whose source stands at this place, quotes included. What is no JSON string is returned as it stands. */
@@ -75,7 +77,7 @@ export const membersOf = (text: string, at = 0): Member[] => {
     const nameEnd = skipString(text, next)
     const start = skipSpace(text, skipSpace(text, nameEnd) + 1)
     const end = skipValue(text, start)
-    members.push({ name: decodeString(text, next, nameEnd), start, end })
+    members.push({ name: decodeString(text, next, nameEnd), nameStart: next, start, end })
     next = skipSpace(text, end)
     if (text[next] === ',') next = skipSpace(text, next + 1)
   }

@@ -128,6 +128,8 @@ interface FormDialogProps {
   onClose: () => void
   /** By the button; the same unless given. */
   onCancel?: () => void
+  /** The words on that button. A question whose verb is "cancel" needs others than "Cancel". */
+  cancel?: string
   isWide?: boolean
   isDisabled?: boolean
   isDangerous?: boolean
@@ -144,6 +146,7 @@ export const FormDialog = ({
   run,
   onClose,
   onCancel = onClose,
+  cancel = 'Cancel',
   isWide,
   isDisabled,
   isDangerous = false,
@@ -176,7 +179,7 @@ export const FormDialog = ({
           </button>
           {more}
           <button type="button" onClick={onCancel}>
-            Cancel
+            {cancel}
           </button>
         </div>
       </form>
@@ -192,6 +195,7 @@ interface ConfirmProps {
   /** If given, the reader types it first. */
   name?: string
   isDangerous?: boolean
+  cancel?: string
   /** What it throws is shown; after it has ended the dialog closes. */
   run: () => unknown
   onClose: () => void

@@ -19,6 +19,7 @@ import { overlay } from '../state/overlay.ts'
 import { preference, setPreference } from '../state/preferences.ts'
 import { runCounts } from '../state/run-counts.ts'
 import { canManageKeys, canWrite, isKept, keepInTab, session, signOut } from '../state/session.ts'
+import { showInstant } from '../text/instant.ts'
 import { set } from './action.tsx'
 import { ErrorBox } from './error-box.tsx'
 import { Confirm } from './form.tsx'
@@ -69,7 +70,7 @@ export const entriesOf = (db: string, { tables, buckets, tasks }: Contents): Ent
 const isCurrent = (to: Route, at: Route): boolean => {
   const href = hrefOf(to)
   const current = hrefOf(at)
-  return current === href || current.startsWith(`${href}/`)
+  return current === href || current.startsWith(`${href}/`) || current.startsWith(`${href}?`)
 }
 
 /** So many entries of a database are listed before the reader has to open it. */
@@ -111,6 +112,9 @@ const DatabasePart = ({ db, filter, isOpen, fold }: DatabasePartProps) => {
     if ((isHere || isOpen) && found === undefined && !opening.value.has(db)) loadContents(db)
   }, [isHere, isOpen])
   const all = found && !('error' in found) ? entriesOf(db, found) : []
+  // A public key lists no tasks, and sees the one that is open.
+  if (!canWrite.value && 'task' in at && isHere)
+    all.push({ name: at.task, kind: 'task', to: { screen: 'task', db, task: at.task } })
   const matching = filter === '' || db.includes(filter) ? all : all.filter(({ name }) => name.includes(filter))
   const isListed = isOpen || filter !== ''
   // Where the reader is, is always listed.
@@ -147,6 +151,18 @@ const DatabasePart = ({ db, filter, isOpen, fold }: DatabasePartProps) => {
             <EntryLink db={db} entry={entry} />
           </li>
         ))}
+        {!canWrite.value && isListed && filter === '' && (
+          <li>
+            <a
+              class="rail-entry"
+              href={hrefOf({ screen: 'tasks', db })}
+              aria-current={at.screen === 'tasks' && isHere ? 'page' : undefined}
+            >
+              <span class="rail-name">Tasks</span>
+              <small>by name</small>
+            </a>
+          </li>
+        )}
       </ul>
       {isListed && matching.length > listed.length && (
         <p class="rail-note">{matching.length - listed.length} more: use the filter</p>
@@ -182,7 +198,7 @@ const Account = () => {
       <div class="account-menu">
         <p>
           Key <code>{masked}</code>
-          {expiresAt !== null && `, expires ${new Date(expiresAt).toLocaleString()}`}
+          {expiresAt !== null && `, expires ${showInstant(expiresAt).utc}`}
         </p>
         {kind === 'public' && <p>A public key reads. Sign in with a secret key to change anything.</p>}
         <label class="check">
@@ -200,7 +216,13 @@ const Account = () => {
         </button>
       </div>
       {isAsking.value && (
-        <Confirm title="Sign out without saving?" action="Sign out" run={signOut} onClose={set(isAsking, false)}>
+        <Confirm
+          title="Sign out without saving?"
+          action="Sign out"
+          isDangerous={false}
+          run={signOut}
+          onClose={set(isAsking, false)}
+        >
           <p>
             The text on this page is not saved. Your changes are kept as a draft until you close the tab, for a key of
             the same organization.
@@ -266,7 +288,7 @@ export const Rail = () => {
         <input
           type="search"
           class="rail-filter"
-          placeholder="Filter  /"
+          placeholder="Filter"
           aria-label="Filter databases, tables, buckets and tasks"
           data-focus-key="/"
           value={filter}
@@ -280,9 +302,14 @@ export const Rail = () => {
             }
           }}
         />
-        <button type="button" class="rail-jump" onClick={set(overlay, { kind: 'jump' })}>
-          Jump to… <kbd>Ctrl K</kbd>
-        </button>
+        <div class="rail-jump">
+          <button type="button" onClick={set(overlay, { kind: 'jump' })}>
+            Jump to… <kbd>Ctrl K</kbd>
+          </button>
+          <button type="button" aria-label="Keys of the keyboard" onClick={set(overlay, { kind: 'keys' })}>
+            ?
+          </button>
+        </div>
         <nav aria-label="Databases">
           {catalogueError.value !== undefined && <ErrorBox error={catalogueError.value} retry={loadCatalogue} />}
           <ul class="rail-list">

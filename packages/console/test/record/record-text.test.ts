@@ -7,7 +7,11 @@ import { shownDiff } from '../../src/screens/record/diff-view.ts'
 import { indexFields, placementOf, placementWords } from '../../src/screens/record/placement.ts'
 import { fitsInput, keyFault, normalKey, showKey } from '../../src/screens/record/record-key.ts'
 import { readTtl, showTtl } from '../../src/screens/record/ttl.ts'
-import { differingMembers } from '../../src/text/member-diff.ts'
+import { changedSince, memberDiffs, mergeMembers } from '../../src/text/member-diff.ts'
+
+const objects = fc
+  .dictionary(fc.constantFrom('a', 'b', '', 'x.y', '"'), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 5 })
+  .map((object) => JSON.stringify(object))
 
 describe('a ttl as people type it', () => {
   const nowMs = Date.parse('2026-11-16T12:00:00Z')
@@ -156,9 +160,39 @@ describe('mine and the stored text', () => {
   test('the members that differ are named by their paths', () => {
     const mine = '{"a":1,"b":{"c":[1],"d":"x"},"e":true,"dup":1,"dup":2,"old":0}'
     const stored = '{"e" : true, "b":{"d":"y","c":[1, 2]},"a":1.0,"dup":1,"dup":3,"a b":null}'
-    expect(differingMembers(mine, stored)).toEqual(['a', 'b.c', 'b.d', 'dup', 'old', '"a b"'])
-    expect(differingMembers(mine, mine)).toEqual([])
-    expect(differingMembers('{"a":1,"b":[ ]}', '{ "b" : [],"a":1 }')).toEqual([])
+    expect(memberDiffs(mine, stored)).toEqual([
+      { path: 'a', mine: '1', stored: '1.0' },
+      { path: 'b.c', mine: '[1]', stored: '[1, 2]' },
+      { path: 'b.d', mine: '"x"', stored: '"y"' },
+      { path: 'dup', mine: '2', stored: '3' },
+      { path: 'old', mine: '0', stored: undefined },
+      { path: '"a b"', mine: undefined, stored: 'null' },
+    ])
+    expect(memberDiffs(mine, mine)).toEqual([])
+    expect(memberDiffs('{"a":1,"b":[ ]}', '{ "b" : [],"a":1 }')).toEqual([])
+  })
+
+  // What would go wrong: taking one value of somebody else changes, rounds or drops another one.
+  test('members are taken one by one, and the text of the others stays as it is', () => {
+    const mine = '{"n":12345678901234567890,"\\u0041":1.0,"b":{"c":1e400,"d":"x"},"old":0,"dup":1,"dup":2}'
+    const stored = '{"n":5,"b":{"d":"y","c":2},"new":{"x": 0.10},"\\u0041":1.0,"dup":1,"dup":3}'
+    const merge = (...taken: string[]) => mergeMembers(mine, stored, new Set(taken))
+    expect(merge()).toBe(mine)
+    expect(merge('b.d')).toBe(mine.replace('"x"', '"y"'))
+    expect(merge('old')).toBe(mine.replace('"old":0,', ''))
+    expect(merge('new')).toBe(mine.replace('"dup":2}', '"dup":2,"new":{"x": 0.10}}'))
+    expect(merge('dup', 'n')).toBe(mine.replace('12345678901234567890', '5').replace('"dup":2', '"dup":3'))
+    const base = '{"n":12345678901234567890,"\\u0041":1.0,"b":{"c":1e400,"d":"y"},"old":0,"dup":1,"dup":2}'
+    const all = memberDiffs(mine, stored)
+    expect([...changedSince(base, mine, all)]).toEqual(['b.d'])
+    expect([...changedSince(base, stored, all)]).toEqual(['n', 'b.c', 'old', 'dup', 'new'])
+    fc.assert(
+      fc.property(objects, objects, (a, b) => {
+        const paths = memberDiffs(a, b).map(({ path }) => path)
+        expect(mergeMembers(a, b, new Set())).toBe(a)
+        expect(memberDiffs(mergeMembers(a, b, new Set(paths)), b)).toEqual([])
+      }),
+    )
   })
 
   test('of one long line the part with the difference is shown', () => {

@@ -7,7 +7,10 @@ import { anyText, jsonText, type Placed, space } from './arbitraries.ts'
 const expectPlaced = (text: string, placed: Placed): void => {
   expect(skipValue(text, placed.start)).toBe(placed.end)
   const members = placed.children.map(({ name, value: { start, end } }) => ({ name: name!, start, end }))
-  expect(membersOf(text, placed.start)).toEqual(placed.kind === 'object' ? members : [])
+  const found = membersOf(text, placed.start)
+  expect(found.map(({ name, start, end }) => ({ name, start, end }))).toEqual(placed.kind === 'object' ? members : [])
+  for (const { name, nameStart, start } of found)
+    expect(JSON.parse(text.slice(nameStart, text.lastIndexOf(':', start)))).toBe(name)
   for (const child of placed.children) expectPlaced(text, child.value)
 }
 
@@ -29,7 +32,7 @@ describe('values in text', () => {
   test('a value may be nested at will', () => {
     const text = `${'[{"a":'.repeat(100_000)}1${'}]'.repeat(100_000)}`
     expect(skipValue(text, 0)).toBe(text.length)
-    expect(membersOf(text, 1)).toEqual([{ name: 'a', start: 6, end: text.length - 2 }])
+    expect(membersOf(text, 1)).toEqual([{ name: 'a', nameStart: 2, start: 6, end: text.length - 2 }])
   })
 
   test('a string with many quotes and backslashes ends where it ends', () => {

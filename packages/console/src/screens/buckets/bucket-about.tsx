@@ -41,7 +41,7 @@ export const BucketAbout = ({ db, bucket, onClose }: Props) => {
                 {id} <CopyButton class="link" what="the id" text={() => id} />
               </dd>
               <dt>created</dt>
-              <dd>{showInstant(createdAt).local}</dd>
+              <dd>{showInstant(createdAt).utc}</dd>
               <dt>URLs</dt>
               <dd class="mono">
                 {baseUrl}/files/{id}/…

@@ -113,7 +113,7 @@ export const FileEditor = ({ db, bucket, file, onStored }: Props) => {
         <TextField
           label="ttl, when it expires"
           fault={faults.ttl}
-          hint={typeof ttl === 'number' ? showInstant(ttl * 1000).local : 'Empty: never'}
+          hint={typeof ttl === 'number' ? showInstant(ttl * 1000).utc : 'Empty: never'}
           placeholder="2027-01-31T12:00:00Z"
           value={form.value.ttl}
           onText={(ttl) => change({ ttl })}

@@ -67,13 +67,13 @@ export const FileLinks = ({ db, bucket, file }: Props) => {
             <>
               <Address url={made.value.url} label="the signed link" />
               <p class="muted">
-                It works until {showInstant(made.value.expiresAt).local}, or until the key of this session is revoked
+                It works until {showInstant(made.value.expiresAt).utc}, or until the key of this session is revoked
                 {session.value?.isOwn === true && ', which happens when you sign out'}.
               </p>
             </>
           )}
           {keyEndsAt !== null && keyEndsAt !== undefined && made.value === undefined && (
-            <p class="muted">The key of this session ends at {showInstant(keyEndsAt).local}, and its links with it.</p>
+            <p class="muted">The key of this session ends at {showInstant(keyEndsAt).utc}, and its links with it.</p>
           )}
         </form>
       )}

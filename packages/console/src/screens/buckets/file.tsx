@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { serverNowMs } from '../../api/clock.ts'
 import { curlOf } from '../../api/curl.ts'
 import { ApiError } from '../../api/error.ts'
 import { bucketPath, filePath, readBytes } from '../../api/files.ts'
@@ -10,7 +9,7 @@ import { hrefOf, navigate } from '../../router.ts'
 import { dropDraft } from '../../state/drafts.ts'
 import { canWrite } from '../../state/session.ts'
 import { formatJson } from '../../text/format.ts'
-import { ageOf, bytesOf, showInstant } from '../../text/instant.ts'
+import { bytesOf, showInstant } from '../../text/instant.ts'
 import { Failure, set, useAction } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { saveAs } from '../../ui/download.ts'
@@ -18,7 +17,7 @@ import { Confirm } from '../../ui/form.tsx'
 import { JsonView } from '../../ui/json-view.tsx'
 import { Shown, useLoad } from '../../ui/load.tsx'
 import { Screen, Section } from '../../ui/screen.tsx'
-import { Time } from '../../ui/time.tsx'
+import { age, Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toasts.tsx'
 import { FileEditor } from './file-editor.tsx'
 import { FileInput } from './file-input.tsx'
@@ -48,7 +47,7 @@ const Facts = ({ file: { size, contentType, visibility, sha256, updatedAt, ttl }
     <dd class="mono">{updatedAt}</dd>
     <dt>written</dt>
     <dd>
-      <Time ms={updatedAt} /> <span class="muted">{showInstant(updatedAt).local}</span>
+      <Time ms={updatedAt} /> <span class="muted">{showInstant(updatedAt).utc}</span>
     </dd>
     <dt>expires</dt>
     <dd>
@@ -56,7 +55,7 @@ const Facts = ({ file: { size, contentType, visibility, sha256, updatedAt, ttl }
         'never'
       ) : (
         <>
-          {ageOf(ttl * 1000, serverNowMs())} <span class="muted">{showInstant(ttl * 1000).local}</span>
+          <Time ms={ttl * 1000} /> <span class="muted">{showInstant(ttl * 1000).utc}</span>
         </>
       )}
     </dd>
@@ -181,8 +180,8 @@ export const FileScreen = ({ db, bucket, name }: { db: string; bucket: string; n
       {isRemoving.value && file !== undefined && (
         <Confirm title="Remove this file?" action="Remove" run={remove} onClose={set(isRemoving, false)}>
           <p class="wrap">
-            <code>{name}</code>: {bytesOf(file.size)}, {file.visibility}, written {ageOf(file.updatedAt, serverNowMs())}
-            . Its URLs stop working. This cannot be undone.
+            <code>{name}</code>: {bytesOf(file.size)}, {file.visibility}, written {age(file.updatedAt)}. Its URLs stop
+            working. This cannot be undone.
           </p>
         </Confirm>
       )}

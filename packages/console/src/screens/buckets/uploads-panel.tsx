@@ -1,8 +1,8 @@
-import { serverNowMs } from '../../api/clock.ts'
 import { hrefOf } from '../../router.ts'
-import { ageOf, bytesOf } from '../../text/instant.ts'
+import { bytesOf } from '../../text/instant.ts'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Section } from '../../ui/screen.tsx'
+import { age } from '../../ui/time.tsx'
 import { dropUploads, isActive, sendAgain, type Upload } from './uploads.ts'
 
 const Progress = ({ upload: { name, state } }: { upload: Upload }) => {
@@ -37,8 +37,8 @@ const Row = ({ upload }: { upload: Upload }) => {
       {now.at === 'exists' && (
         <span class="upload-question">
           <span>
-            A file has this name: {bytesOf(now.stored.size)}, {now.stored.visibility},{' '}
-            {ageOf(now.stored.updatedAt, serverNowMs())}. Replace it? Its visibility, metadata and expiry stay.
+            A file has this name: {bytesOf(now.stored.size)}, {now.stored.visibility}, {age(now.stored.updatedAt)}.
+            Replace it? Its visibility, metadata and expiry stay.
           </span>
           <button type="button" aria-label={`Replace ${name}`} onClick={() => sendAgain(upload, now.stored)}>
             Replace

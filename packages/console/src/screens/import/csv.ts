@@ -110,7 +110,7 @@ export class CsvReader {
     }
     if (row.fault !== undefined || row.cells.length === this.columns.length) return row
     const cells = `${row.cells.length} cell${row.cells.length === 1 ? '' : 's'}`
-    return { fault: `the line has ${cells}; the first line names ${this.columns.length} columns.` }
+    return { fault: `the row has ${cells}; the first line names ${this.columns.length} columns.` }
   }
 }
 

@@ -5,18 +5,20 @@ import { ErrorBox } from '../../ui/error-box.tsx'
 import { Heads } from '../../ui/list.tsx'
 import { Section } from '../../ui/screen.tsx'
 import type { Refused } from './import-requests.ts'
-import { type ImportState, stopImport, titleOf } from './import-run.ts'
+import { createAndImportAgain, type ImportState, stopImport, titleOf } from './import-run.ts'
+
+const missingNamedMax = 5
 
 const count = (value: number): string => value.toLocaleString('en')
 
-const BadLines = ({ refused, refusedCount }: Pick<ImportState, 'refused' | 'refusedCount'>) => {
+const BadLines = ({ refused, refusedCount, unit }: Pick<ImportState, 'refused' | 'refusedCount' | 'unit'>) => {
   const isAll = refused.length === refusedCount
   return (
     <Section
       title={
         isAll
-          ? `Refused lines: ${count(refusedCount)}`
-          : `Refused lines: ${refused.length} of ${count(refusedCount)} shown`
+          ? `Refused ${unit}s: ${count(refusedCount)}`
+          : `Refused ${unit}s: ${refused.length} of ${count(refusedCount)} shown`
       }
       actions={
         <CopyButton
@@ -47,9 +49,29 @@ const LinesTable = ({ lines, head }: { lines: Refused[]; head: string }) => (
   </section>
 )
 
+/** The usual reason for an import of nothing, with the way on. */
+const MissingTables = ({ of: missing }: { of: string[] }) => {
+  const isOne = missing.length === 1
+  const more = missing.length > missingNamedMax ? ` and ${missing.length - missingNamedMax} more` : ''
+  const names = missing.slice(0, missingNamedMax).join(', ') + more
+  return (
+    <div class="message warn">
+      <p>
+        <strong>{isOne ? `There is no table ${names}.` : `There are no tables ${names}.`}</strong>
+      </p>
+      <p>
+        <button type="button" onClick={createAndImportAgain}>
+          Create {isOne ? 'it' : 'them'} and try again
+        </button>{' '}
+        without indices. A table with indices is created under its database, before the import.
+      </p>
+    </div>
+  )
+}
+
 export const ImportProgress = ({ state }: { state: ImportState }) => {
-  const { status, fileName, fileBytes, bytesRead, lines, records, expired, refused, refusedCount, notes, elapsedMs } =
-    state
+  const { status, fileName, fileBytes, bytesRead, unit, unitsRead, records, expired, elapsedMs } = state
+  const { refused, refusedCount, notes, missingTables } = state
   const isRunning = status === 'running' || status === 'stopping'
   const rate = elapsedMs > 0 ? Math.round((records / elapsedMs) * 1000) : 0
   return (
@@ -73,9 +95,9 @@ export const ImportProgress = ({ state }: { state: ImportState }) => {
         <dl class="facts">
           <dt>records</dt>
           <dd class="tabular">{count(records)} imported</dd>
-          <dt>lines</dt>
+          <dt>{unit}s</dt>
           <dd class="tabular">
-            {count(lines)} read, {count(refusedCount)} refused, {count(expired)} expired and skipped
+            {count(unitsRead)} read, {count(refusedCount)} refused, {count(expired)} expired and skipped
           </dd>
           <dt>file</dt>
           <dd class="tabular">
@@ -87,6 +109,7 @@ export const ImportProgress = ({ state }: { state: ImportState }) => {
           </dd>
         </dl>
         {state.error !== undefined && <ErrorBox error={state.error} />}
+        {!isRunning && missingTables.length > 0 && <MissingTables of={missingTables} />}
         {(status === 'stopped' || status === 'failed') && (
           <p>
             The rest of the file was not imported.
@@ -100,7 +123,7 @@ export const ImportProgress = ({ state }: { state: ImportState }) => {
           <LinesTable lines={notes} head="Note" />
         </Section>
       )}
-      {refusedCount > 0 && <BadLines refused={refused} refusedCount={refusedCount} />}
+      {refusedCount > 0 && <BadLines refused={refused} refusedCount={refusedCount} unit={unit} />}
     </>
   )
 }

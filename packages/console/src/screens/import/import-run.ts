@@ -15,18 +15,25 @@ export interface ImportState {
   fileName: string
   fileBytes: number
   bytesRead: number
-  lines: number
+  /** One of the file's parts, in words. */
+  unit: 'row' | 'line'
+  /** Rows of a CSV file, without its head, and otherwise lines. */
+  unitsRead: number
   records: number
   expired: number
   refusedCount: number
   refused: Refused[]
   notes: Refused[]
+  /** Tables that records were refused for, as `db/table`. */
+  missingTables: string[]
   elapsedMs: number
   status: 'running' | 'stopping' | 'done' | 'stopped' | 'failed'
   error?: unknown
 }
 
 export const importState = signal<ImportState | undefined>(undefined)
+/** How many files were imported as a whole. */
+export const wholeImports = signal(0)
 
 /** A file of which a line was refused, or nothing came in, is not called imported. */
 export const titleOf = ({ status, records, refusedCount }: ImportState): string => {
@@ -41,8 +48,11 @@ export const titleOf = ({ status, records, refusedCount }: ImportState): string 
 const shownEveryMs = 200
 let stop = (): void => {}
 let last: Importer | undefined
+/** Runs the last import once more, and creates the tables that are missing. */
+let again = (): void => {}
 
 export const stopImport = (): void => stop()
+export const createAndImportAgain = (): void => again()
 
 const askBeforeUnload = (event: Event): void => event.preventDefault()
 
@@ -51,22 +61,24 @@ const byLine = (refused: Refused[]): Refused[] => [...refused].sort((a, b) => a.
 
 export const runImport = async (
   file: File,
-  options: Omit<ImportOptions, 'organization'>,
+  options: Omit<ImportOptions, 'organization' | 'isCsv'>,
   csv: CsvFormat | undefined,
 ): Promise<void> => {
   const organization = session.value?.self.organization
-  const importer = new Importer({ ...options, organization })
+  const importer = new Importer({ ...options, isCsv: csv !== undefined, organization })
   last = importer
+  again = () => runImport(file, { ...options, createsMissing: true }, csv)
   const startMs = performance.now()
   let bytesRead = 0
   const show = (status: ImportState['status'], error?: unknown): void => {
     // One of another organization may not have ended yet.
     if (last !== importer) return
-    const { lines, records, expired, refusedCount, refused, notes } = importer
+    const { lines, rows, records, expired, refusedCount, refused, notes, missingTables } = importer
     const elapsedMs = performance.now() - startMs
     importState.value = {
-      ...{ fileName: file.name, fileBytes: file.size, bytesRead, lines, records, expired, refusedCount, elapsedMs },
-      ...{ refused: byLine(refused), notes: [...notes], status, error, organization },
+      ...{ fileName: file.name, fileBytes: file.size, bytesRead, records, expired, refusedCount, elapsedMs },
+      ...{ refused: byLine(refused), notes: [...notes], missingTables, status, error, organization },
+      ...(csv === undefined ? { unit: 'line', unitsRead: lines } : { unit: 'row', unitsRead: rows }),
     }
   }
   stop = () => {
@@ -86,8 +98,9 @@ export const runImport = async (
   } finally {
     clearInterval(timer)
     removeEventListener('beforeunload', askBeforeUnload)
-    const { records, refusedCount } = importer
-    announce(`${titleOf(importState.value!)}: ${records} records, ${refusedCount} lines refused`)
+    const state = importState.value!
+    announce(`${titleOf(state)}: ${importer.records} records, ${importer.refusedCount} ${state.unit}s refused`)
+    if (titleOf(state) === 'Imported') wholeImports.value++
     loadCatalogue()
   }
 }

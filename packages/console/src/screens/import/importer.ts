@@ -15,6 +15,8 @@ export interface ImportOptions {
   table?: string
   /** Tables that are missing and that no line declares are created without indices. */
   createsMissing: boolean
+  /** The lines are rows of CSV: no line declares a table. */
+  isCsv: boolean
   /** Whose import it is: its lines must not go to another organization that signs in meanwhile. */
   organization: string | undefined
 }
@@ -35,6 +37,8 @@ interface Batch {
 /** Lines in, batches out, by the rules of `cubby import`: the later of two lines about one record wins. */
 export class Importer {
   lines = 0
+  /** Lines that are neither blank nor the head of a CSV file. */
+  rows = 0
   records = 0
   expired = 0
   refusedCount = 0
@@ -57,9 +61,15 @@ export class Importer {
     this.#options = options
   }
 
+  /** Tables that are not there, as `db/table`: their records were refused. */
+  get missingTables(): string[] {
+    return [...this.#tables].flatMap(([path, indices]) => (indices === null ? [path] : []))
+  }
+
   /** Throws only what ends the import. */
   async take(line: ReadLine | RecordLine): Promise<void> {
     this.lines++
+    if ('kind' in line || line.fault !== undefined || line.text.trim() !== '') this.rows++
     try {
       if ('kind' in line) return await this.#put(line)
       if (line.fault !== undefined) throw new LineFault(line.fault)
@@ -119,7 +129,11 @@ export class Importer {
       (this.#options.createsMissing ? await orRefuse(createTable(db, table, '{}')) : null)
     this.#tables.set(path, found)
     if (found !== null) return found
-    throw new LineFault(`there is no table ${path}, and no line before declares it. Its later lines are only counted.`)
+    throw new LineFault(
+      this.#options.isCsv
+        ? `there is no table ${path}. The rows after this one are only counted.`
+        : `there is no table ${path}, and no line before declares it. Its later lines are only counted.`,
+    )
   }
 
   async #put(record: RecordLine): Promise<void> {

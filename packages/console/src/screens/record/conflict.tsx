@@ -1,6 +1,10 @@
+import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { RecordRow } from '../../api/types.ts'
-import { differingMembers } from '../../text/member-diff.ts'
+import { cellOf } from '../../text/cell.ts'
+import { checkJson } from '../../text/check.ts'
+import { formatJson } from '../../text/format.ts'
+import { changedSince, type MemberDiff, memberDiffs, mergeMembers } from '../../text/member-diff.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Time } from '../../ui/time.tsx'
 import { nameText } from '../table/rows.ts'
@@ -10,8 +14,8 @@ import { showTtl } from './ttl.ts'
 
 type Side = 'left' | 'right'
 
-/** So many are named. */
-const membersMax = 12
+/** So many can be chosen one by one. */
+const membersMax = 100
 
 const signOf = (row: ShownRow): { sign: string; words: string } => {
   if (row.same) return { sign: ' ', words: '' }
@@ -57,37 +61,86 @@ const Pane = ({ title, rows, side }: { title: string; rows: ShownRow[]; side: Si
   </div>
 )
 
+interface Choice extends MemberDiff {
+  changedBy: string
+}
+
+/** Beside the members: a name that no path has. */
+const ttlPath = '(expires)'
+
+/** The members that differ, the ttl with them. `theirs` are those that only somebody else has changed. */
+const choicesOf = (editing: Editing, stored: RecordRow): { choices: Choice[]; theirs: Set<string> } => {
+  const mine = editing.shown.value
+  const base = editing.base.value
+  const members = memberDiffs(mine, stored.data)
+  const byMe = changedSince(base.text, mine, members)
+  const byThem = changedSince(base.text, stored.data, members)
+  const ttl = editing.ttlSeconds
+  if (ttl !== stored.ttl) {
+    members.push({ path: ttlPath, mine: showTtl(ttl) || 'never', stored: showTtl(stored.ttl) || 'never' })
+    if (ttl !== base.ttl) byMe.add(ttlPath)
+    if (stored.ttl !== base.ttl) byThem.add(ttlPath)
+  }
+  const changedBy = (path: string): string =>
+    !byMe.has(path) ? 'changed by somebody else' : byThem.has(path) ? 'changed by both' : 'changed by you'
+  return {
+    choices: members.map((member) => ({ ...member, changedBy: changedBy(member.path) })),
+    theirs: new Set(members.map(({ path }) => path).filter((path) => !byMe.has(path))),
+  }
+}
+
+const Value = ({ text }: { text: string | undefined }) => {
+  if (text === undefined) return <span class="muted">not there</span>
+  const cell = cellOf(text, 0, text.length)
+  return <code>{cell.isCut ? `${cell.text}…` : cell.text}</code>
+}
+
+/** Whose value of each member the reader goes on with. */
+const Choices = ({ of, taken }: { of: readonly Choice[]; taken: Signal<ReadonlySet<string>> }) => {
+  const choose = (path: string, isTaken: boolean) => () => {
+    const next = new Set(taken.value)
+    if (isTaken) next.add(path)
+    else next.delete(path)
+    taken.value = next
+  }
+  return (
+    <div class="members">
+      {of.slice(0, membersMax).map(({ path, mine, stored, changedBy }) => (
+        <fieldset class="plain" key={path}>
+          <legend>
+            <code>{nameText(path)}</code> <small>{changedBy}</small>
+          </legend>
+          {[false, true].map((isTaken) => (
+            <label class="check" key={String(isTaken)}>
+              <input
+                type="radio"
+                name={`member ${path}`}
+                checked={taken.value.has(path) === isTaken}
+                onChange={choose(path, isTaken)}
+              />
+              <span>
+                {isTaken ? 'Stored' : 'Yours'} <Value text={isTaken ? stored : mine} />
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      ))}
+    </div>
+  )
+}
+
 const Texts = ({ editing, stored }: { editing: Editing; stored: RecordRow }) => {
   const mine = editing.shown.value
   const { rows, changes, hidden } = useMemo(() => shownDiff(mine, stored.data), [mine, stored])
-  const members = useMemo(() => differingMembers(mine, stored.data), [mine, stored])
-  const ttl = editing.ttlSeconds
   return (
     <>
-      {ttl !== stored.ttl && (
-        <p>
-          Expires: yours <code>{showTtl(ttl) || 'never'}</code>, stored <code>{showTtl(stored.ttl) || 'never'}</code>.
-        </p>
-      )}
       {changes === 0 ? (
         <p>Both texts are the same{mine === stored.data ? '' : ', but for white space'}.</p>
       ) : (
-        <>
-          <p>
-            {members.length === 0 ? 'The same members in another order.' : 'These members differ: '}
-            {members.slice(0, membersMax).map((path, i) => (
-              <span key={path}>
-                {i > 0 && ', '}
-                <code>{nameText(path)}</code>
-              </span>
-            ))}
-            {members.length > membersMax && ` and ${members.length - membersMax} more`}
-          </p>
-          <div class="diff">
-            <Pane title="Yours" rows={rows} side="left" />
-            <Pane title="Stored" rows={rows} side="right" />
-          </div>
-        </>
+        <div class="diff">
+          <Pane title="Yours" rows={rows} side="left" />
+          <Pane title="Stored" rows={rows} side="right" />
+        </div>
       )}
       {hidden > 0 && <p class="muted">{hidden.toLocaleString('en')} further lines are not shown here.</p>}
     </>
@@ -103,21 +156,44 @@ interface Props {
   editing: Editing
   wanted: Wanted
   stored: RecordRow | undefined
-  onKeep: () => void
+  /** Nothing is decided. */
+  onClose: () => void
   onTake: () => void
   onSave: (version: number | undefined) => void
   onDelete: (stored: RecordRow) => void
 }
 
 /** Mine and the stored text. Nothing is lost by closing it. */
-export const Conflict = ({ editing, wanted, stored, onKeep, onTake, onSave, onDelete }: Props) => {
+export const Conflict = ({ editing, wanted, stored, onClose, onTake, onSave, onDelete }: Props) => {
   const isNew = editing.key === undefined
   const keep = useRef<HTMLButtonElement>(null)
-  // What changes nothing has the focus.
+  const { choices, theirs } = useMemo(
+    () =>
+      stored === undefined || isNew || !checkJson(editing.shown.value).ok
+        ? { choices: [], theirs: new Set<string>() }
+        : choicesOf(editing, stored),
+    [],
+  )
+  const taken = useSignal<ReadonlySet<string>>(theirs)
+  // The button that loses nothing has the focus.
   useEffect(() => keep.current?.focus(), [])
+  const goOn = () => {
+    // The next save is for the key that is typed then: it may be another one.
+    if (isNew) return onClose()
+    const paths = choices.map(({ path }) => path)
+    const isAnyTaken = paths.some((path) => path !== ttlPath && taken.value.has(path))
+    const shown = isAnyTaken
+      ? formatJson(mergeMembers(editing.shown.value, stored!.data, taken.value))
+      : editing.shown.value
+    const ttl = taken.value.has(ttlPath) ? showTtl(stored!.ttl) : editing.ttl.value
+    editing.rebase(stored, shown, ttl, {
+      taken: paths.filter((path) => taken.value.has(path)),
+      kept: paths.filter((path) => !taken.value.has(path)),
+    })
+  }
   const undone = wanted === 'save' ? 'Your text is not saved yet' : 'It is not deleted'
   return (
-    <Dialog title={titleOf(editing, stored)} onClose={onKeep} isWide>
+    <Dialog title={titleOf(editing, stored)} onClose={onClose} isWide>
       <div class="stack conflict">
         {stored === undefined ? (
           <p>Somebody deleted it, or it has expired, since you opened it. {undone}; nothing of it is lost.</p>
@@ -127,9 +203,20 @@ export const Conflict = ({ editing, wanted, stored, onKeep, onTake, onSave, onDe
             {`${undone}; nothing is lost.`}
           </p>
         )}
+        {choices.length > 0 && !isNew && (
+          <>
+            <p>
+              <strong>These members differ.</strong> "Keep editing" goes on from the stored version with the values that
+              you choose here.
+              {choices.length > membersMax &&
+                ` ${choices.length - membersMax} more are not listed: those that only somebody else has changed are taken.`}
+            </p>
+            <Choices of={choices} taken={taken} />
+          </>
+        )}
         {stored !== undefined && <Texts editing={editing} stored={stored} />}
         <div class="actions">
-          <button ref={keep} type="button" class="filled" onClick={onKeep}>
+          <button ref={keep} type="button" class="filled" onClick={goOn}>
             Keep editing
           </button>
           <button type="button" onClick={onTake}>

@@ -38,6 +38,12 @@ const baseOf = (row: RecordRow | undefined): Base =>
     ? { text: newText, shown: newText, ttl: undefined, version: undefined }
     : { text: row.data, shown: formatJson(row.data), ttl: row.ttl, version: row.updatedAt }
 
+/** The members of a record after a conflict, by where they are from. */
+export interface Merged {
+  taken: readonly string[]
+  kept: readonly string[]
+}
+
 export class Editing {
   readonly place: string
   readonly base
@@ -56,6 +62,8 @@ export class Editing {
   readonly isStale
   readonly isBusy = signal(false)
   readonly trouble = signal<Trouble | undefined>(undefined)
+  /** The reader goes on from a version that somebody else has written. */
+  readonly merged = signal<Merged | undefined>(undefined)
   /** Counts the saves, to mark what has just changed. */
   readonly saves = signal(0)
   #stored: RecordRow | undefined
@@ -160,8 +168,20 @@ export class Editing {
     dropDraft(this.place)
   }
 
+  /** Goes on from the version that is stored now: the next save replaces that one. */
+  rebase(stored: RecordRow | undefined, shown: string, ttl: string, merged: Merged): void {
+    this.#stored = stored
+    this.base.value = baseOf(stored)
+    this.shown.value = shown
+    this.ttl.value = ttl
+    this.#settle()
+    this.merged.value = merged
+    this.#keep()
+  }
+
   #settle(): void {
     this.trouble.value = undefined
+    this.merged.value = undefined
     this.hasOldDraft.value = false
     this.isStale.value = false
   }

@@ -1,7 +1,6 @@
-import { serverNowMs } from '../../api/clock.ts'
 import { canWrite } from '../../state/session.ts'
-import { ageOf, showInstant } from '../../text/instant.ts'
-import { Time } from '../../ui/time.tsx'
+import { showInstant } from '../../text/instant.ts'
+import { age, Time } from '../../ui/time.tsx'
 import type { Editing } from './editing.ts'
 import { KeyField } from './key-field.tsx'
 import { showKey } from './record-key.ts'
@@ -12,7 +11,7 @@ import { TtlField } from './ttl-field.tsx'
 const Expires = ({ editing }: { editing: Editing }) => {
   const { ttl } = editing.base.value
   if (canWrite.value) return <TtlField value={editing.ttl.value} onChange={(typed) => editing.change({ ttl: typed })} />
-  return <>{ttl === undefined ? 'never' : `${ageOf(ttl * 1000, serverNowMs())}, ${ttlMeaning(ttl)}`}</>
+  return <>{ttl === undefined ? 'never' : `${age(ttl * 1000)}, ${ttlMeaning(ttl)}`}</>
 }
 
 /** Version, times and the range key of a stored record. */

@@ -24,7 +24,7 @@ import { indexFields } from './placement.ts'
 import { keyFault, type RecordKey, showRecordKey } from './record-key.ts'
 import { conditionOf, putBody, recordPath } from './record-requests.ts'
 import { SaveAs } from './save-as.tsx'
-import { checkText, StatusLine, useChecked } from './status-line.tsx'
+import { checkText, StatusLine, useChecked, useSavedTime } from './status-line.tsx'
 import { readTtl } from './ttl.ts'
 
 /** The actions that are used less often. Esc, a click on one and leaving it close it. */
@@ -95,6 +95,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
   const editing = useMemo(() => new Editing(db, table, recordKey, stored), [])
   const indices = useIndices(db, table)
   const checked = useChecked(editing, indices)
+  const savedTime = useSavedTime(editing)
   const control = useRef<EditorControl>(null)
   const caret = useSignal({ line: 1, column: 1 })
   const asking = useSignal<'delete' | 'saveAs' | undefined>(undefined)
@@ -217,7 +218,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
         onCaret={into(caret)}
         control={control}
       />
-      <StatusLine id={statusId} checked={checked.value} caret={caret.value} onGoTo={goTo} />
+      <StatusLine id={statusId} checked={checked.value} savedTime={savedTime} caret={caret.value} onGoTo={goTo} />
       <div class="actions record-actions">
         {mayWrite && (
           <>
@@ -303,7 +304,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
           editing={editing}
           wanted={trouble.wanted}
           stored={trouble.stored}
-          onKeep={set(editing.trouble, undefined)}
+          onClose={set(editing.trouble, undefined)}
           onTake={() => takeStored(trouble.stored)}
           onSave={save}
           onDelete={remove}

@@ -1,14 +1,16 @@
 import { type ReadonlySignal, untracked, useComputed, useSignal, useSignalEffect } from '@preact/signals'
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { dataBytesMax } from '../../../../server/src/core/limits.ts'
 import type { Indices } from '../../api/types.ts'
 import { checkRecord, recordBytes, type TextFault } from '../../text/check.ts'
+import { showInstant } from '../../text/instant.ts'
 import type { Editing } from './editing.ts'
 import { placementOf, placementWords } from './placement.ts'
 
 /** Longer texts are checked when the typing pauses. */
 const checkedAtOnceMax = 50_000
 const pauseMs = 150
+const savedShownMs = 8_000
 
 interface Checked {
   fault?: TextFault
@@ -57,17 +59,37 @@ export const useChecked = (editing: Editing, indices: ReadonlySignal<Indices | u
   })
 }
 
+/** The time of the version that was just saved, for a moment. */
+export const useSavedTime = (editing: Editing): string | undefined => {
+  const saves = editing.saves.value
+  /** The saves that have been shown. */
+  const shown = useSignal(0)
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      shown.value = saves
+    }, savedShownMs)
+    return () => clearTimeout(timer)
+  }, [saves])
+  const { version } = editing.base.value
+  return saves > shown.value && version !== undefined && !editing.isChanged.value ? showInstant(version).utc : undefined
+}
+
 interface Props {
   id: string
   checked: Checked
+  savedTime: string | undefined
   caret: { line: number; column: number }
   onGoTo: (offset: number) => void
 }
 
-export const StatusLine = ({ id, checked: { fault, placement, layout, bytes }, caret, onGoTo }: Props) => (
-  <div class="status-line">
+export const StatusLine = ({ id, checked: { fault, placement, layout, bytes }, savedTime, caret, onGoTo }: Props) => (
+  <div class={savedTime === undefined ? 'status-line' : 'status-line saved'}>
     <div id={id}>
-      {fault === undefined ? (
+      {fault === undefined && savedTime !== undefined ? (
+        <>
+          <strong>Saved</strong> {savedTime}
+        </>
+      ) : fault === undefined ? (
         <>
           <strong class="status-ok">Valid JSON</strong>
           {placement !== '' && ` · ${placement}`}

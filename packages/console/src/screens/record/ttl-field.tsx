@@ -1,7 +1,7 @@
 import { useId } from 'preact/hooks'
 import { isExpired } from '../../../../server/src/core/records/expiry.ts'
 import { serverNowMs } from '../../api/clock.ts'
-import { ageOf } from '../../text/instant.ts'
+import { age } from '../../ui/time.tsx'
 import { readTtl, ttlMeaning } from './ttl.ts'
 
 /** The ttl as typed, and under it the time that it means. */
@@ -32,7 +32,7 @@ export const TtlField = ({ value, onChange }: { value: string; onChange: (typed:
         ) : ttl.seconds === undefined ? (
           <span class="ttl-help">A date-time, epoch seconds or "in 30 days". Empty: it does not expire.</span>
         ) : (
-          `${ageOf(ttl.seconds * 1000, nowMs)}${isExpired(ttl.seconds, nowMs) ? ' (it expires at once)' : ''} · ${ttlMeaning(ttl.seconds)} · ${ttl.seconds}`
+          `${age(ttl.seconds * 1000)}${isExpired(ttl.seconds, nowMs) ? ' (it expires at once)' : ''} · ${ttlMeaning(ttl.seconds)} · ${ttl.seconds}`
         )}
       </div>
     </div>

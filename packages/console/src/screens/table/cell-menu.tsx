@@ -63,10 +63,7 @@ export const CellMenu = ({ query, cell, row, place, open, onClose }: Props) => {
     done()
     work()
   }
-  const view = (part: LoadedView) =>
-    act(() => {
-      query.view.value = { ...query.view.value, ...part }
-    })
+  const view = (part: LoadedView) => act(() => query.look({ ...query.view.value, ...part }))
   return (
     <div
       ref={element}

@@ -24,7 +24,8 @@ const otherFieldsShown = 6
 const fieldsOfferedMax = 200
 const measuredRows = 200
 const characterPx = 7.3
-const paddingPx = 26
+/** On the right there is room for the button of a cell. */
+const paddingPx = 38
 
 /** Index fields first, then the other fields of these rows, the most frequent first. */
 export const fieldsOf = (rows: readonly GridRow[], indices: Indices): string[] => {

@@ -1,5 +1,5 @@
 import type { Indices } from '../../api/types.ts'
-import { missingTime, readIndexValue } from './operand.ts'
+import { dayText, readIndexValue } from './operand.ts'
 import { newestFirst, operatorWords, type QueryForm, readForm, settledRange, shapeOf, withIndex } from './query-form.ts'
 
 // An empty result says what was asked and what to loosen.
@@ -32,9 +32,10 @@ const otherType = (typed: string): { text: string; kind: string } | undefined =>
   return 'fault' in inner || inner.kind === 'string' ? undefined : { text: inner.json, kind: inner.kind }
 }
 
-const withTimes = (form: QueryForm): QueryForm | undefined => {
-  const low = missingTime(form.low)
-  const high = missingTime(form.high)
+/** Records may store days as text, which no instant is compared with. */
+const withDaysAsText = (form: QueryForm): QueryForm | undefined => {
+  const low = dayText(form.low)
+  const high = dayText(form.high)
   return low === undefined && high === undefined
     ? undefined
     : { ...form, low: low ?? form.low, high: high ?? form.high }
@@ -45,9 +46,8 @@ export const looseningsOf = (form: QueryForm, indices: Indices): Loosening[] => 
   const found: Loosening[] = []
   const { first, low, second, high } = settledRange(form)
   const isIndex = form.index !== 'key' && form.index !== 't'
-  const timed =
-    isIndex && first !== '' && first !== 'beginsWith' ? withTimes({ ...form, first, low, second, high }) : undefined
-  if (timed !== undefined) found.push({ label: 'Read the dates as date-times', form: timed })
+  const asText = isIndex ? withDaysAsText({ ...form, first, low, second, high }) : undefined
+  if (asText !== undefined) found.push({ label: 'Compare the days as text', form: asText })
   if (first !== '')
     found.push({ label: 'Remove the range', form: { ...form, first: '', low: '', second: '', high: '' } })
   const other = isIndex ? otherType(form.hash) : undefined

@@ -41,7 +41,7 @@ const nextSort = (query: TableQuery, place: Place): void => {
     : sort!.isDescending
       ? undefined
       : { place, isDescending: true }
-  query.view.value = { ...query.view.value, sort: next }
+  query.look({ ...query.view.value, sort: next })
 }
 
 const HeadCell = ({ query, column }: { query: TableQuery; column: HeadColumn }) => {

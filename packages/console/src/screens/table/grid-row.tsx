@@ -1,6 +1,4 @@
 import { Component } from 'preact'
-import { serverNowMs } from '../../api/clock.ts'
-import { ageOf, showInstant } from '../../text/instant.ts'
 import { Time } from '../../ui/time.tsx'
 import type { Column } from './columns.ts'
 import { cellAt, type GridRow, keyText, nameText } from './rows.ts'
@@ -24,7 +22,10 @@ const FieldCell = ({ row, name, label }: { row: GridRow; name: string; label?: s
 }
 
 const Expiry = ({ ttl }: { ttl: number }) => (
-  <small title={`Expires ${showInstant(ttl * 1000).utc}`}> · expires {ageOf(ttl * 1000, serverNowMs())}</small>
+  <small>
+    {' '}
+    · expires <Time ms={ttl * 1000} />
+  </small>
 )
 
 interface Props {

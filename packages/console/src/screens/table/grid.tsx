@@ -75,7 +75,7 @@ const useColumns = (query: TableQuery, fields: readonly string[], roomPx: number
       )
     return { hashKey: needs('hashKey'), rangeKey: needs('rangeKey') }
   }, [asked, hasRangeKeys])
-  const agePx = rows.some(({ record }) => record.ttl !== undefined) ? 210 : 120
+  const agePx = rows.some(({ record }) => record.ttl !== undefined) ? 222 : 132
   const all = [
     { place: 'hashKey' as const, ...keys.hashKey },
     ...(hasRangeKeys ? [{ place: 'rangeKey' as const, ...keys.rangeKey }] : []),
@@ -126,7 +126,7 @@ const CellButton = ({ placeAt, open }: CellButtonProps) => {
     const frame = button.current?.parentElement?.getBoundingClientRect()
     if (cell === undefined || frame === undefined) return
     button.current!.style.top = `${cell.top - frame.top}px`
-    button.current!.style.left = `${cell.right - frame.left - 26}px`
+    button.current!.style.left = `${cell.right - frame.left - 22}px`
   }, [at.value])
   if (at.value === null || !at.value.isConnected) return null
   return (

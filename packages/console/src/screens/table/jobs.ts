@@ -4,6 +4,7 @@ import { ApiError, isUnknown, messageOf } from '../../api/error.ts'
 import { read, send } from '../../api/request.ts'
 import type { RecordRow } from '../../api/types.ts'
 import { session } from '../../state/session.ts'
+import { shellCommand } from '../../text/shell-command.ts'
 import { announce } from '../../ui/announce.ts'
 import { keepFocus } from '../../ui/dialog.tsx'
 import { saveAs } from '../../ui/download.ts'
@@ -164,7 +165,7 @@ export class Jobs {
       const name = `${db}-${table}.ndjson`
       saveAs(name, blob)
       return {
-        text: `${name}: ${records(total.count)}, one on each line, for cubby import. Data with line breaks has lost its white space outside strings.`,
+        text: `${name}: ${records(total.count)} with keys, data, ttl and version, one on each line. Import it here, or with ${shellCommand('import')}.`,
       }
     }
     return this.#run('Exporting', work, () => ({ text: 'The export did not finish. No file was saved.' }))

@@ -51,6 +51,7 @@ export const readKey = (typed: string): ReadOperand =>
 export const readTime = (typed: string): ReadOperand => {
   const operand = readIndexValue(typed)
   if ('fault' in operand || operand.kind === 'number' || operand.instantMs !== undefined) return operand
+  if (dayTime(typed, 'start') !== undefined) return { fault: `${typed.trim()} is a whole day. Choose "between".` }
   return { fault: `${operand.json} is not a time. Write a date-time such as 2026-11-01T00:00:00Z, or milliseconds.` }
 }
 
@@ -66,13 +67,30 @@ export const readPrefix = (typed: string): ReadOperand => {
 export const settledText = (typed: string, read: (typed: string) => ReadOperand): string => {
   const operand = read(typed)
   if ('fault' in operand || read === readKey) return typed
-  return operand.instantMs !== undefined && !typed.trim().startsWith('"') ? typed.trim() : operand.json
+  return operand.instantMs !== undefined && !typed.trim().startsWith('"') ? JSON.parse(operand.json) : operand.json
 }
 
-const dateOnly = /^"?(\d{4}-\d\d-\d\d)"?$/
+export type DayEdge = 'start' | 'end'
 
-/** A date without a time is a string to the server, which is a common reason for an empty result. */
-export const missingTime = (typed: string): string | undefined => {
-  const date = dateOnly.exec(typed.trim())?.[1]
-  return date !== undefined && parseIsoDateTime(`${date}T00:00:00Z`) !== undefined ? `${date}T00:00:00Z` : undefined
+const edgeTimes: Readonly<Record<DayEdge, string>> = { start: 'T00:00:00Z', end: 'T23:59:59.999Z' }
+
+/**
+ * The first or the last instant of a day in UTC, for a date that is typed without a time. A quoted date is text, as records may
+ * store it.
+ */
+export const dayTime = (typed: string, edge: DayEdge): string | undefined => {
+  const time = `${typed.trim()}${edgeTimes[edge]}`
+  return /^\d{4}-\d\d-\d\dT/.test(time) && parseIsoDateTime(time) !== undefined ? time : undefined
 }
+
+/** The text `"2026-11-18"` for an edge of that day. */
+export const dayText = (typed: string): string | undefined => {
+  const [, date] = /^(\d{4}-\d\d-\d\d)(?:T00:00:00Z|T23:59:59\.999Z)$/.exec(typed.trim()) ?? []
+  return date && JSON.stringify(date)
+}
+
+/** Reads a date without a time as an edge of its day. */
+export const readDay =
+  (read: (typed: string) => ReadOperand, edge: DayEdge) =>
+  (typed: string): ReadOperand =>
+    read(dayTime(typed, edge) ?? typed)

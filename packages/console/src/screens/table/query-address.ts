@@ -1,9 +1,12 @@
 import type { Indices } from '../../api/types.ts'
 import { readQuery, writeQuery } from '../../router.ts'
+import { checkJson } from '../../text/check.ts'
+import { type LoadedView, type Place, placeName } from './loaded-view.ts'
 import { hasSecond, type IndexName, newestFirst, type QueryForm, shapeOf, slotsOf } from './query-form.ts'
 
 // A query in the address of its table, so that it can be shared: `index=i1&hash="open"&gte=2026-11-01T00:00:00Z`, each value
-// percent-encoded and otherwise as it is typed in the query bar. What is the default is left out.
+// percent-encoded and otherwise as it is typed in the query bar. Defaults are left out. The filter and the order of the loaded
+// rows follow: `only=data.status&value="open"&sort=updatedAt&sortOrder=descending`.
 
 const isOrderDefault = ({ index, isAscending }: QueryForm): boolean => isAscending === (index !== 't')
 
@@ -23,12 +26,63 @@ export const writeAddress = (form: QueryForm, indices: Indices): string => {
   return writeQuery(pairs)
 }
 
-const read = (query: string, indices: Indices): QueryForm => {
+const keyPlaces = ['hashKey', 'rangeKey', 'updatedAt'] as const
+
+/** A field may have the name of a key. */
+const placeText = (place: Place): string => (typeof place === 'string' ? '' : 'data.') + placeName(place)
+
+/** Browsers limit the length of addresses. A longer value is a filter of this page only. */
+const sharedCharactersMax = 2_000
+
+/** The part of the address for what is shown of the loaded rows. */
+export const writeView = ({ only, sort }: LoadedView): string => {
+  const pairs: [string, string][] = []
+  if (only !== undefined && only.json.length <= sharedCharactersMax)
+    pairs.push(['only', placeText(only.place)], ['value', only.json])
+  if (sort !== undefined) pairs.push(['sort', placeText(sort.place)])
+  if (sort?.isDescending) pairs.push(['sortOrder', 'descending'])
+  return writeQuery(pairs)
+}
+
+type Take = (name: string) => string | undefined
+
+const readPlace = (name: string, text: string): Place => {
+  const key = keyPlaces.find((each) => each === text)
+  if (key !== undefined) return key
+  if (text.startsWith('data.')) return { field: text.slice('data.'.length) }
+  throw new Error(
+    `its ${name} is ${JSON.stringify(text)}, not ${keyPlaces.join(', ')} or data. and the name of a field`,
+  )
+}
+
+const takeView = (take: Take): LoadedView => {
+  const view: LoadedView = {}
+  const only = take('only')
+  if (only !== undefined) {
+    const json = take('value') ?? ''
+    if (!checkJson(json).ok) throw new Error(`its value is ${JSON.stringify(json)}, which is not JSON`)
+    view.only = { place: readPlace('only', only), json }
+  }
+  const sort = take('sort')
+  if (sort === undefined) return view
+  const order = take('sortOrder') ?? 'ascending'
+  if (order !== 'ascending' && order !== 'descending')
+    throw new Error(`its sortOrder is ${JSON.stringify(order)}, not ascending or descending`)
+  view.sort = { place: readPlace('sort', sort), isDescending: order === 'descending' }
+  return view
+}
+
+interface Addressed {
+  form: QueryForm
+  view: LoadedView
+}
+
+const read = (query: string, indices: Indices): Addressed => {
   const pairs = readQuery(query)
   if (pairs === undefined) throw new Error('it is not made of name=value, each percent-encoded')
   const given = new Map(pairs)
   if (given.size < pairs.length) throw new Error('it has a name twice')
-  const take = (name: string): string | undefined => {
+  const take: Take = (name) => {
     const value = given.get(name)
     given.delete(name)
     return value
@@ -58,15 +112,16 @@ const read = (query: string, indices: Indices): QueryForm => {
     form.second = second
     form.high = take(second)!
   }
+  const view = takeView(take)
   const [unused] = given.keys()
   if (unused !== undefined) throw new Error(`${JSON.stringify(unused)} has no meaning in it, or not beside the rest`)
-  return form
+  return { form, view }
 }
 
 /** The query bar for this address; or why there is none, to be read after "The query in this address is wrong:". */
-export const readAddress = (query: string, indices: Indices): QueryForm | { addressFault: string } => {
+export const readAddress = (query: string, indices: Indices): Addressed | { addressFault: string } => {
   try {
-    return query === '' ? newestFirst : read(query, indices)
+    return query === '' ? { form: newestFirst, view: {} } : read(query, indices)
   } catch (fault) {
     return { addressFault: (fault as Error).message }
   }

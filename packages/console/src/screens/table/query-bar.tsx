@@ -3,7 +3,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { showInstant } from '../../text/instant.ts'
 import { useMedia } from '../../ui/media.ts'
 import { askedWords } from './empty-words.ts'
-import { missingTime, type ReadOperand } from './operand.ts'
+import { dayTime, type ReadOperand } from './operand.ts'
 import {
   boundReader,
   type FormField,
@@ -63,24 +63,29 @@ const Value = ({ query, field, label, placeholder, read, isFirst, onFocused }: V
   )
 }
 
-/** What a bound means, while the reader is in it. */
-const BoundNote = ({ typed, read }: { typed: string; read: (typed: string) => ReadOperand }) => {
+/** The instant that a bound means, while the reader is in it. */
+const BoundNote = ({
+  typed,
+  read,
+  operator,
+}: {
+  typed: string
+  read: (typed: string) => ReadOperand
+  operator: string
+}) => {
   const operand = read(typed)
-  const meant = missingTime(typed)
-  if ('fault' in operand) return null
-  if (operand.instantMs !== undefined) {
-    const { local, utc } = showInstant(operand.instantMs)
-    return (
-      <div class="query-note">
-        <span class="label">here</span> <span class="mono">{local}</span>
-        <span class="label">UTC</span> <span class="mono">{utc}</span>
-      </div>
-    )
-  }
-  if (meant === undefined) return null
+  if ('fault' in operand || operand.instantMs === undefined) return null
+  const { local, utc } = showInstant(operand.instantMs)
   return (
-    <div class="query-note text">
-      A date without a time is compared as text. As an instant: <code>{meant}</code>
+    <div class="query-note">
+      <span class="label">here</span> <span class="mono">{local}</span>
+      <span class="label">UTC</span> <span class="mono">{utc}</span>
+      {dayTime(typed, 'start') !== undefined && (
+        <p>
+          {operator === 'lt' ? 'This day is not included; ≤ includes it. ' : ''}
+          The text of a date has quotes: <code>"{typed.trim()}"</code>
+        </p>
+      )}
     </div>
   )
 }
@@ -97,7 +102,7 @@ const Range = ({ query }: { query: TableQuery }) => {
   const { rangeField, operators } = shape
   if (rangeField === undefined) return null
   const name = nameText(rangeField)
-  const read = boundReader(form, shape)
+  const read = (bound: 'low' | 'high') => boundReader(form, shape, bound)
   const isKey = form.index === 'key'
   const placeholder =
     form.first === 'beginsWith' ? 'prefix' : isKey ? 'key' : form.index === 't' ? 'date-time' : 'value'
@@ -105,57 +110,62 @@ const Range = ({ query }: { query: TableQuery }) => {
     focused.value = isFocused ? field : undefined
   }
   const hasHigh = form.first === 'between' || (hasSecond(form.first) && form.second !== '')
+  const noted = focused.value
   return (
-    <div class="part">
-      <span class="part-name" title={name}>
-        {name}
-      </span>
-      <select
-        aria-label={`Condition on ${name}`}
-        value={form.first}
-        onChange={(event) => query.change({ first: event.currentTarget.value as Operator | '' })}
-      >
-        <option value="">any</option>
-        {operators.map((operator) => (
-          <option key={operator} value={operator}>
-            {operatorWords[operator]}
-          </option>
-        ))}
-      </select>
-      {form.first !== '' && (
-        <Value
-          query={query}
-          field="low"
-          label={`${name} ${operatorWords[form.first]}`}
-          placeholder={placeholder}
-          read={read}
-          onFocused={watch('low')}
-        />
-      )}
-      {form.first === 'between' && <span class="part-name">and</span>}
-      {hasSecond(form.first) && (
+    <>
+      <div class="part">
+        <span class="part-name" title={name}>
+          {name}
+        </span>
         <select
-          aria-label={`Upper bound of ${name}`}
-          value={form.second}
-          onChange={(event) => query.change({ second: event.currentTarget.value as QueryForm['second'] })}
+          aria-label={`Condition on ${name}`}
+          value={form.first}
+          onChange={(event) => query.change({ first: event.currentTarget.value as Operator | '' })}
         >
-          <option value="">no end</option>
-          <option value="lt">{operatorWords.lt}</option>
-          <option value="lte">{operatorWords.lte}</option>
+          <option value="">any</option>
+          {operators.map((operator) => (
+            <option key={operator} value={operator}>
+              {operatorWords[operator]}
+            </option>
+          ))}
         </select>
+        {form.first !== '' && (
+          <Value
+            query={query}
+            field="low"
+            label={`${name} ${operatorWords[form.first]}`}
+            placeholder={placeholder}
+            read={read('low')}
+            onFocused={watch('low')}
+          />
+        )}
+        {form.first === 'between' && <span class="part-name">and</span>}
+        {hasSecond(form.first) && (
+          <select
+            aria-label={`Upper bound of ${name}`}
+            value={form.second}
+            onChange={(event) => query.change({ second: event.currentTarget.value as QueryForm['second'] })}
+          >
+            <option value="">no end</option>
+            <option value="lte">{operatorWords.lte}</option>
+            <option value="lt">{operatorWords.lt}</option>
+          </select>
+        )}
+        {hasHigh && (
+          <Value
+            query={query}
+            field="high"
+            label={`${name} ${form.second === '' || form.first === 'between' ? 'and' : operatorWords[form.second]}`}
+            placeholder={placeholder}
+            read={read('high')}
+            onFocused={watch('high')}
+          />
+        )}
+      </div>
+      {noted !== undefined && (
+        <BoundNote typed={form[noted]} read={read(noted)} operator={noted === 'low' ? form.first : form.second} />
       )}
-      {hasHigh && (
-        <Value
-          query={query}
-          field="high"
-          label={`${name} ${form.second === '' || form.first === 'between' ? 'and' : operatorWords[form.second]}`}
-          placeholder={placeholder}
-          read={read}
-          onFocused={watch('high')}
-        />
-      )}
-      {focused.value !== undefined && <BoundNote typed={form[focused.value]} read={read} />}
-    </div>
+    </>
   )
 }
 

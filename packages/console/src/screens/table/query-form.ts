@@ -1,6 +1,6 @@
 import { pageRowsMax } from '../../../../server/src/core/limits.ts'
 import type { Indices, Slot } from '../../api/types.ts'
-import { type ReadOperand, readIndexValue, readKey, readPrefix, readTime } from './operand.ts'
+import { type DayEdge, type ReadOperand, readDay, readIndexValue, readKey, readPrefix, readTime } from './operand.ts'
 
 // The query bar as values, and the request that they mean.
 
@@ -87,10 +87,6 @@ export const withIndex = (form: QueryForm, index: IndexName): QueryForm => ({
 
 export const hasSecond = (first: QueryForm['first']): boolean => first === 'gt' || first === 'gte'
 
-/** Takes away what the declaration does not have: a table may have been created anew with other indices. */
-export const allowedForm = (form: QueryForm, indices: Indices): QueryForm =>
-  form.index === 'key' || form.index === 't' || indices[form.index] !== undefined ? form : newestFirst
-
 export type FormField = 'hash' | 'low' | 'high' | 'limit'
 /** The members of a request with their JSON text, in their order. */
 export type Members = readonly (readonly [name: string, json: string])[]
@@ -110,20 +106,32 @@ const jsonOf = (field: FormField, operand: ReadOperand): string => {
   return operand.json
 }
 
-/** How a bound is read under its operator. */
-export const boundReader = ({ first }: QueryForm, { readBound }: Shape): ((typed: string) => ReadOperand) =>
-  first === 'beginsWith' && readBound !== readKey ? readPrefix : readBound
+/** `lte` a day includes all of it, `gt` a day begins after it. */
+const dayEdges: Partial<Record<Operator, DayEdge>> = { gte: 'start', gt: 'end', lt: 'start', lte: 'end' }
+
+/** Reads a bound under its operator. */
+export const boundReader = (
+  { first, second }: QueryForm,
+  { readBound }: Shape,
+  bound: 'low' | 'high',
+): ((typed: string) => ReadOperand) => {
+  if (readBound === readKey || first === '') return readBound
+  if (first === 'beginsWith') return readPrefix
+  const between = bound === 'low' ? 'start' : 'end'
+  const edge = first === 'between' ? between : dayEdges[bound === 'low' ? first : second || first]
+  return edge === undefined ? readBound : readDay(readBound, edge)
+}
 
 const rangeOf = (form: QueryForm, shape: Shape): Members | undefined => {
   const { first, second, low, high } = form
   if (first === '' || shape.rangeField === undefined || !shape.operators.includes(first)) return undefined
-  const read = boundReader(form, shape)
-  const lowJson = jsonOf('low', read(low))
-  if (first === 'between') return [[first, `[${lowJson},${jsonOf('high', read(high))}]`]]
+  const lowJson = jsonOf('low', boundReader(form, shape, 'low')(low))
+  const highJson = (): string => jsonOf('high', boundReader(form, shape, 'high')(high))
+  if (first === 'between') return [[first, `[${lowJson},${highJson()}]`]]
   if (!hasSecond(first) || second === '') return [[first, lowJson]]
   return [
     [first, lowJson],
-    [second, jsonOf('high', read(high))],
+    [second, highJson()],
   ]
 }
 

@@ -122,13 +122,7 @@ const ViewLine = ({ query }: { query: TableQuery }) => {
         )}
         . {query.cursor.value !== null && 'Records that are not loaded are not considered.'}
       </p>
-      <button
-        type="button"
-        class="link"
-        onClick={() => {
-          query.view.value = {}
-        }}
-      >
+      <button type="button" class="link" onClick={() => query.look({})}>
         Show as queried
       </button>
     </div>

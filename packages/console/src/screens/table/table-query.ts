@@ -2,14 +2,12 @@ import { computed, signal } from '@preact/signals'
 import { ApiError } from '../../api/error.ts'
 import { keptMembers, pathOf, read, send } from '../../api/request.ts'
 import type { Indices, Page, RecordRow } from '../../api/types.ts'
-import { session } from '../../state/session.ts'
 import { readAnswer } from '../../text/answer.ts'
 import { announce } from '../../ui/announce.ts'
 import { type LoadedView, viewOf } from './loaded-view.ts'
 import { settledText } from './operand.ts'
-import { readAddress, writeAddress } from './query-address.ts'
+import { readAddress, writeAddress, writeView } from './query-address.ts'
 import {
-  allowedForm,
   bodyOf,
   boundReader,
   type FormField,
@@ -27,9 +25,6 @@ import { Selection } from './selection.ts'
 /** More rows would make the page slow; an export has no such limit. */
 export const shownRowsMax = 5_000
 const quietMs = 200
-
-/** By table, while the tab lives. */
-const keptForms = new Map<string, QueryForm>()
 
 export interface Asked {
   form: QueryForm
@@ -62,48 +57,42 @@ export class TableQuery {
   scrollTop = 0
   lastOpenId: string | undefined
   readonly path: string
-  readonly #keptName: string
-  /** The query in the address of the page; undefined before the first one. */
+  /** The query in the address of the page, with the view; undefined before the first one. */
   #address: string | undefined
+  /** The same without the view. */
+  #asked: string | undefined
   #running: AbortController | undefined
 
-  /** `onAddress` puts the query that is run into the address of the page. */
+  /** `onAddress` puts the query that is run into the address of the page, in place of the present one if `replaces`. */
   constructor(
     readonly db: string,
     readonly table: string,
     readonly indices: Indices,
-    readonly onAddress: (query: string, isFirst: boolean) => void,
+    readonly onAddress: (query: string, replaces: boolean) => void,
   ) {
     this.path = pathOf('v1', db, table)
-    this.#keptName = `${session.value?.self.organization} ${this.path}`
     this.form = signal(newestFirst)
   }
 
-  /** The address of the page has this query. Without one, a screen that is opened again has its last one. */
+  /** The address of the page has this query. */
   show(address: string): void {
     if (address === this.#address) return
-    const kept = keptForms.get(this.#keptName)
     const isFirst = this.#address === undefined
-    const form =
-      isFirst && address === '' && kept !== undefined
-        ? allowedForm(kept, this.indices)
-        : readAddress(address, this.indices)
     this.#address = address
-    this.view.value = {}
-    const { addressFault } = form as { addressFault?: string }
-    this.addressFault.value = addressFault
-    if (addressFault !== undefined) {
+    const found = readAddress(address, this.indices)
+    if ('addressFault' in found) {
+      this.addressFault.value = found.addressFault
       this.stop()
       this.asked.value = undefined
       this.rows.value = []
       this.cursor.value = null
       return
     }
-    this.change(form as QueryForm)
-    this.run(isFirst)
+    this.change(found.form)
+    this.#ask(isFirst, found.view)
   }
 
-  /** What the address of the page has. */
+  /** The query in the address of the page. */
   get address(): string {
     return this.#address ?? ''
   }
@@ -111,19 +100,17 @@ export class TableQuery {
   change(part: Partial<QueryForm>): void {
     this.fault.value = undefined
     this.form.value = { ...this.form.value, ...part }
-    keptForms.set(this.#keptName, this.form.value)
   }
 
-  /** Strings get their quotes, so that the reader sees how each value is read. */
+  /** Strings get their quotes and days their time, so that the reader sees how each value is read. */
   settle(): void {
     const form = this.form.value
     const shape = shapeOf(form.index, this.indices)
-    const bound = boundReader(form, shape)
     const { hash, low, high } = form
     const settled = {
       hash: settledText(hash, shape.readHash),
-      low: settledText(low, bound),
-      high: settledText(high, bound),
+      low: settledText(low, boundReader(form, shape, 'low')),
+      high: settledText(high, boundReader(form, shape, 'high')),
     }
     if (settled.hash !== hash || settled.low !== low || settled.high !== high) this.change(settled)
   }
@@ -132,8 +119,13 @@ export class TableQuery {
     return read('POST', `${this.path}/query`, { body: bodyOf(members, changed), signal: abort })
   }
 
-  /** Runs what is in the bar. */
-  async run(isFirst = false): Promise<void> {
+  /** Runs the query in the bar. */
+  run(): Promise<void> {
+    return this.#ask(false)
+  }
+
+  /** `view` is given with an address; otherwise the view stays for as long as the query does. */
+  async #ask(isFirst: boolean, view?: LoadedView): Promise<void> {
     this.settle()
     const form = this.form.value
     const query = readForm(form, this.indices)
@@ -142,13 +134,27 @@ export class TableQuery {
       return
     }
     this.addressFault.value = undefined
-    const address = writeAddress(form, this.indices)
-    if (address !== this.#address) {
-      this.#address = address
-      this.view.value = {}
-      this.onAddress(address, isFirst)
-    }
+    const written = writeAddress(form, this.indices)
+    const isSame = written === this.#asked
+    this.#asked = written
+    this.view.value = view ?? (isSame ? this.view.value : {})
+    this.#tellAddress(isFirst)
+    // Only the view of the loaded rows is another one.
+    if (view !== undefined && isSame && this.asked.value !== undefined && !this.isRunning.value) return
     await this.#load({ form, members: query.members }, undefined)
+  }
+
+  /** Filters and sorts the loaded rows. */
+  look(view: LoadedView): void {
+    this.view.value = view
+    this.#tellAddress(true)
+  }
+
+  #tellAddress(replaces: boolean): void {
+    const address = [this.#asked ?? '', writeView(this.view.value)].filter((part) => part !== '').join('&')
+    if (address === this.#address) return
+    this.#address = address
+    this.onAddress(address, replaces)
   }
 
   /** Reads the shown query from its beginning. */

@@ -100,6 +100,13 @@ const Results = ({ query, jobs, record }: { query: TableQuery; jobs: Jobs; recor
 
   const roomPx = useRoom(scroller)
   useEffect(() => scroller.current?.scrollTo(0, query.scrollTop), [asked, roomPx > 0])
+  const view = query.view.value
+  const lastView = useRef(view)
+  // Rows in another order are read from the first one.
+  useEffect(() => {
+    if (view !== lastView.current) scroller.current?.scrollTo({ top: 0 })
+    lastView.current = view
+  }, [view])
   const routeTo = (keys: RecordKeys): Route => ({ screen: 'record', db, table, ...keys, query: query.address })
   const moving = useRef<ReturnType<typeof setTimeout>>(undefined)
   // The records that a held arrow key passes are not loaded, and do not fill the history.
@@ -209,9 +216,9 @@ const Results = ({ query, jobs, record }: { query: TableQuery; jobs: Jobs; recor
 }
 
 /** The query that was run is in the address. A record that is open stays open, with what was typed in it. */
-const goToQuery = (query: string, isFirst: boolean): void => {
+const goToQuery = (query: string, replaces: boolean): void => {
   const at = route.peek()
-  if (at.screen === 'table' || at.screen === 'record') navigate({ ...at, query }, { replace: isFirst || hasUnsaved() })
+  if (at.screen === 'table' || at.screen === 'record') navigate({ ...at, query }, { replace: replaces || hasUnsaved() })
 }
 
 export const TableScreen = ({ db, table, record }: Props) => {

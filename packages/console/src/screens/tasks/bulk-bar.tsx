@@ -49,6 +49,7 @@ interface Question {
   action: string
   text: string
   isDangerous: boolean
+  cancel?: string
   run: () => void
 }
 
@@ -96,6 +97,7 @@ export const BulkBar = ({ db, task, counts, chosen, clear, onChanged }: Props) =
       action: 'Cancel the runs',
       text: 'Nothing of an attempt that is running is accepted from then on. You can retry cancelled runs later.',
       isDangerous: true,
+      cancel: 'Keep them',
       run: () => start('cancel', pages(), count),
     })
   const again = chosen.filter(({ status }) => status === 'succeeded')
@@ -148,6 +150,7 @@ export const BulkBar = ({ db, task, counts, chosen, clear, onChanged }: Props) =
           title={question.value.title}
           action={question.value.action}
           isDangerous={question.value.isDangerous}
+          cancel={question.value.cancel}
           run={question.value.run}
           onClose={set(question, undefined)}
         >

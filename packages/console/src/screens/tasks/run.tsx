@@ -1,10 +1,9 @@
 import { useSignal } from '@preact/signals'
-import { serverNowMs } from '../../api/clock.ts'
 import { curlOf } from '../../api/curl.ts'
 import { read } from '../../api/request.ts'
 import type { RunRow, RunStatus } from '../../api/types.ts'
 import { canWrite } from '../../state/session.ts'
-import { ageOf, showInstant } from '../../text/instant.ts'
+import { showInstant } from '../../text/instant.ts'
 import { Failure, set, useAction } from '../../ui/action.tsx'
 import { announce } from '../../ui/announce.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
@@ -13,6 +12,7 @@ import { Confirm } from '../../ui/form.tsx'
 import { JsonView } from '../../ui/json-view.tsx'
 import { type Loaded, Placeholder, useLoad } from '../../ui/load.tsx'
 import { Screen, Section } from '../../ui/screen.tsx'
+import { Time } from '../../ui/time.tsx'
 import { LiveLine, useLive } from './live.tsx'
 import { runPath } from './task-requests.ts'
 import { StatusTag } from './task-words.tsx'
@@ -30,7 +30,7 @@ const Instant = ({ label, ms }: { label: string; ms: number | null }) => (
         <span class="muted">not yet</span>
       ) : (
         <>
-          {ageOf(ms, serverNowMs())} <span class="muted">{showInstant(ms).local}</span>
+          <Time ms={ms} /> <span class="muted">{showInstant(ms).utc}</span>
         </>
       )}
     </dd>
@@ -165,7 +165,13 @@ export const RunScreen = ({ db, task, run }: { db: string; task: string; run: st
         </Confirm>
       )}
       {isCancelling.value && (
-        <Confirm title="Cancel this run?" action="Cancel the run" run={cancel} onClose={set(isCancelling, false)}>
+        <Confirm
+          title="Cancel this run?"
+          action="Cancel the run"
+          cancel="Keep it"
+          run={cancel}
+          onClose={set(isCancelling, false)}
+        >
           <p>
             Nothing of its attempt is accepted from then on. A worker that has it goes on until it extends or finishes.
             You can retry the run later.

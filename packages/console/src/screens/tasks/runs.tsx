@@ -1,11 +1,9 @@
 import type { Signal } from '@preact/signals'
 import { runsCountedMax } from '../../../../server/src/core/limits.ts'
-import { serverNowMs } from '../../api/clock.ts'
 import type { RunRow } from '../../api/types.ts'
 import { hrefOf, statuses } from '../../router.ts'
 import { type RunCounts, showCount } from '../../state/run-counts.ts'
 import { canWrite } from '../../state/session.ts'
-import { ageOf, showInstant } from '../../text/instant.ts'
 import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
 import { StatusTag } from './task-words.tsx'
@@ -90,8 +88,8 @@ export const RunsTable = ({ db, task, runs, changedId, isStale, chosen }: Props)
         </td>
         <td class="num from-medium">{run.attempt}</td>
         {canWrite.value && <td class="mono from-large">{run.key ?? ''}</td>}
-        <td class="nowrap from-large" title={showInstant(run.runAt).utc}>
-          {ageOf(run.runAt, serverNowMs())}
+        <td class="nowrap from-large">
+          <Time ms={run.runAt} />
         </td>
         <td class="nowrap">
           <Time ms={run.updatedAt} />

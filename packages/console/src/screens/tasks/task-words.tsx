@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import { serverNowMs } from '../../api/clock.ts'
+import { agesNowMs } from '../../api/clock.ts'
 import type { RunRow, RunStatus, TaskRow } from '../../api/types.ts'
-import { ageOf, showInstant } from '../../text/instant.ts'
+import { showInstant } from '../../text/instant.ts'
+import { age, Time } from '../../ui/time.tsx'
 
 /** From this age on a waiting run is worth a look. */
 const longMs = 60_000
@@ -9,11 +10,11 @@ const longMs = 60_000
 /** How long the oldest due run has been waiting. */
 export const Oldest = ({ at }: { at: number | null }) => {
   if (at === null) return <span class="muted">none waits</span>
-  const age = ageOf(at, serverNowMs())
-  const isLong = serverNowMs() - at >= longMs
+  const words = age(at)
+  const isLong = agesNowMs.value - at >= longMs
   return (
     <span class={isLong ? 'tag warn' : ''} title={showInstant(at).utc}>
-      {isLong ? `waiting for ${age.replace(' ago', '')}` : age}
+      {isLong ? `waiting for ${words.replace(' ago', '')}` : words}
     </span>
   )
 }
@@ -58,8 +59,8 @@ export const ScheduleText = ({ task: { schedule } }: { task: TaskRow }) => {
         {'every' in schedule ? `every ${secondsText(schedule.every)}` : `${schedule.cron} ${schedule.timezone}`}
       </code>{' '}
       {nextRunAt !== null && (
-        <span class="muted nowrap" title={showInstant(nextRunAt).utc}>
-          next {ageOf(nextRunAt, serverNowMs())}
+        <span class="muted nowrap">
+          next <Time ms={nextRunAt} />
         </span>
       )}
     </>

@@ -7,10 +7,12 @@ import { hrefOf, navigate } from '../../router.ts'
 import { refreshRail } from '../../state/catalogue.ts'
 import { readTasks, runCounts, type TaskList } from '../../state/run-counts.ts'
 import { canWrite } from '../../state/session.ts'
-import { set } from '../../ui/action.tsx'
+import { nameFault } from '../../text/names.ts'
+import { into, set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { DatabaseTabs } from '../../ui/database-tabs.tsx'
 import { Deleted } from '../../ui/deleted.tsx'
+import { TextField } from '../../ui/form.tsx'
 import { List } from '../../ui/list.tsx'
 import { Shown, useLoad } from '../../ui/load.tsx'
 import { FailedCount } from '../../ui/rail.tsx'
@@ -176,15 +178,39 @@ const TasksList = ({ db }: { db: string }) => {
   )
 }
 
+/** The way to a task for a key that cannot list them. */
+const TaskByName = ({ db }: { db: string }) => {
+  const task = useSignal('')
+  const fault = task.value === '' ? undefined : nameFault(task.value)
+  return (
+    <div class="pad">
+      <DatabaseTabs db={db} at="tasks" />
+      <form
+        class="stack narrow"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (nameFault(task.value) === undefined) navigate({ screen: 'task', db, task: task.value })
+        }}
+      >
+        <p class="muted">
+          A public key does not list tasks. It reads the runs of a task, without their payload and key.
+        </p>
+        <TextField label="Name of the task" value={task.value} fault={fault} onText={into(task)} />
+        <div class="actions">
+          <button type="submit" class="filled">
+            Show its runs
+          </button>
+        </div>
+      </form>
+    </div>
+  )
+}
+
 export const TasksScreen = ({ db }: { db: string }) =>
   canWrite.value ? (
     <TasksList db={db} />
   ) : (
     <Screen path={[{ label: db, to: { screen: 'database', db } }]} title="Tasks">
-      <Empty text="A public key does not list tasks. It reads runs by their address, without payload and key.">
-        <a class="button" href={hrefOf({ screen: 'database', db })}>
-          Back to {db}
-        </a>
-      </Empty>
+      <TaskByName db={db} />
     </Screen>
   )
