@@ -1,6 +1,6 @@
 import { all, create, serverUrl } from './dom.ts'
 import { isSegment, segmentsOf, send, targetOf } from './send.ts'
-import { responseView, failureView } from './try-it-answer.ts'
+import { failureView, responseView } from './try-it-answer.ts'
 import type { TryItExample, TryItOperation } from './try-it-data.ts'
 
 // A form that sends a request to this server. The API key exists only as the value of one input: it is written to no storage,
