@@ -8,7 +8,7 @@ import type { Table } from '../store/tables.ts'
 import { Alarm } from './alarm.ts'
 import type { Background } from './paced-steps.ts'
 import { type AttemptParts, PushAttempt, type SendPush } from './push-attempt.ts'
-import { ThrottledLog } from './rare-log.ts'
+import { ThrottledLog } from './throttled-log.ts'
 
 interface DispatcherOptions {
   runs: Pick<Runs, 'duePushes' | 'claimPushes' | 'get' | 'finish'>

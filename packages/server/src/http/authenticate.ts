@@ -8,9 +8,9 @@ import { authorize, databaseOf } from '../operations/authorize.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
 import type { ApiKey } from '../store/api-keys.ts'
-import type { BlobStore } from '../store/blob-place.ts'
+import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
-import { missingKeyHint, wrongSchemeHint } from './almost-right.ts'
+import { missingKeyHint, wrongSchemeHint } from './mistake-hints.ts'
 
 const invalid = (message: string, hint = 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".'): CubbyError =>
   new CubbyError('invalid_api_key', message, { hint })

@@ -15,7 +15,7 @@ import {
   withoutLength,
 } from './body-faults.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
-import { FineChunks, isTooFine } from './fine-chunks.ts'
+import { isTooManyChunks, SmallChunks } from './small-chunks.ts'
 
 /** A body with a declared length up to this is read at once; the limit on requests in flight limits these. */
 const wholeBytesMax = 16 * 1024
@@ -121,7 +121,7 @@ export type ReadResult = { done: true; value?: undefined } | { done: false; valu
 export class BodyReader {
   readonly #inFlight = new Shares(bodiesInFlightBytesMax)
   readonly #deadlines: Deadlines
-  readonly fineChunks = new FineChunks()
+  readonly smallChunks = new SmallChunks()
 
   constructor(msMax = bodyMsMax, pollEveryMs = 1_000) {
     this.#deadlines = new Deadlines(msMax, pollEveryMs)
@@ -160,7 +160,7 @@ export class BodyReader {
       isEmpty = length === 0 || (length === undefined && request.body === null)
       if (!isEmpty) refuseOtherTypes(headers)
       if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax, sendLessHint)
-      if (length === undefined && !isEmpty && this.fineChunks.isPaused(holder.keySeq)) throw paused()
+      if (length === undefined && !isEmpty && this.smallChunks.isPaused(holder.keySeq)) throw paused()
     } catch (error) {
       return refuse(error)
     }
@@ -307,8 +307,8 @@ export class BodyReader {
 
   #faultOf(bytes: number, pieces: number, bytesMax: number, { keySeq }: BodyHolder): CubbyError | undefined {
     if (bytes > bytesMax) return tooLarge(bytesMax, sendLessHint)
-    if (!isTooFine(pieces, bytes)) return undefined
-    this.fineChunks.pause(keySeq)
+    if (!isTooManyChunks(pieces, bytes)) return undefined
+    this.smallChunks.pause(keySeq)
     return tooFine()
   }
 }

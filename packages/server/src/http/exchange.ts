@@ -1,8 +1,8 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import type { ResponseRoom, Slices } from '../core/steps.ts'
+import type { ResponseRoom, Slices } from '../core/slices.ts'
 import type { Access } from '../operations/access.ts'
-import type { ResponseBody } from './answers.ts'
 import type { FileBody, StoredBytes } from './file-body.ts'
+import type { ResponseBody } from './response-bodies.ts'
 import type { UploadProgress } from './upload-body.ts'
 import type { Uploads } from './uploads.ts'
 

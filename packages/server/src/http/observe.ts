@@ -1,5 +1,5 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import { codeOfResponse, noteResponses, takeBytesOf } from './answer-notes.ts'
+import { codeOfResponse, noteResponses, takeBytesOf } from './response-notes.ts'
 
 /**
  * A request and its answer, for the log and the metrics. For a streamed answer the time ends when its first bytes can be sent.

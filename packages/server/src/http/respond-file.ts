@@ -4,10 +4,10 @@ import { contentDisposition } from '../core/files/content-disposition.ts'
 import { essenceOf } from '../core/files/content-type.ts'
 import type { FileContent } from '../core/files/file-record.ts'
 import type { BytesSource } from '../operations/files/bytes-source.ts'
-import { noteBody } from './answer-notes.ts'
 import { matchesIfNoneMatch } from './conditions.ts'
 import type { Exchange } from './exchange.ts'
 import { exposedHeaders, respondError } from './respond.ts'
+import { noteBody } from './response-notes.ts'
 
 /** The request for the bytes of a file: the exchange of a route with a key, or that of the door `/files`. */
 type FileRequest = Pick<Exchange, 'request' | 'requestId' | 'fileBodyOf'>

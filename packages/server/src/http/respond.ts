@@ -1,10 +1,10 @@
 import type { CubbyError } from '../core/errors.ts'
 import { headJson, recordJson } from '../core/records/record-json.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
-import { noteBody, noteCode } from './answer-notes.ts'
-import type { ResponseBody } from './answers.ts'
 import type { Exchange } from './exchange.ts'
 import { docsNote, httpHint, type Names, shellHint } from './hint-text.ts'
+import type { ResponseBody } from './response-bodies.ts'
+import { noteBody, noteCode } from './response-notes.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
 
 export const exposedHeaders =

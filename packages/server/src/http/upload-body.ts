@@ -4,7 +4,7 @@ import { freeChunk } from '../core/free-chunk.ts'
 import { fileIdleMsMax, uploadProgressBytesMin } from '../core/limits.ts'
 import { Pieces, type ReadResult } from './body.ts'
 import { cutShort, paused, tooFine, uploadStalled } from './body-faults.ts'
-import { type FineChunks, isSmall, isTooFine } from './fine-chunks.ts'
+import { isManySmallChunks, isTooManyChunks, type SmallChunks } from './small-chunks.ts'
 
 const pollEveryMs = 1_000
 /** What is held of a chunked body that arrives faster than it is taken. */
@@ -56,7 +56,7 @@ export class ChunkedBody {
   }
 
   get #isSmall(): boolean {
-    return isSmall(this.#pieces, this.#bytes)
+    return isManySmallChunks(this.#pieces, this.#bytes)
   }
 
   /** All that has arrived; undefined at the end. Waits if there is nothing. */
@@ -93,7 +93,7 @@ export class ChunkedBody {
       this.#joined.push(value!)
       this.#pieces++
       this.#bytes += value!.length
-      if (isTooFine(this.#pieces, this.#bytes)) {
+      if (isTooManyChunks(this.#pieces, this.#bytes)) {
         this.#fault = tooFine()
         this.#fine.resolve()
         this.cancel()
@@ -184,10 +184,10 @@ export class UploadBodies {
   /** At most as many as there are places for uploads, so each look goes over all of them. */
   readonly #waiting = new Set<UploadProgress>()
   readonly #watch: Timer
-  readonly #fineChunks: FineChunks
+  readonly #fineChunks: SmallChunks
 
-  constructor(fineChunks: FineChunks, idleMsMax = fileIdleMsMax) {
-    this.#fineChunks = fineChunks
+  constructor(smallChunks: SmallChunks, idleMsMax = fileIdleMsMax) {
+    this.#fineChunks = smallChunks
     this.#watch = setInterval(() => this.#cutSlow(idleMsMax), Math.min(pollEveryMs, idleMsMax))
     this.#watch.unref()
   }

@@ -1,6 +1,6 @@
 import { CubbyError } from '../core/errors.ts'
 import type { Members } from '../core/members.ts'
-import { runThrough, type Slices } from '../core/steps.ts'
+import { runThrough, type Slices } from '../core/slices.ts'
 import { isCheapToBuild } from '../core/text/json-scan.ts'
 import { type Envelope, readEnvelope, type Span, valueSpan } from '../core/text/json-span.ts'
 import { RpcError, rpcCodes } from './rpc-error.ts'

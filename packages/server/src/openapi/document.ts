@@ -1,6 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { errorCodes } from '../core/error-codes.ts'
-import { fileUrlPath, fileUrlRoutes } from '../http/files-door.ts'
+import { fileUrlPath, fileUrlRoutes } from '../http/file-url-endpoint.ts'
 import { isVerbAsKey, openRoutes, type Route, routes } from '../http/routes.ts'
 import type { RoutedOperationId } from '../operations/catalogue.ts'
 import { exampleStore } from '../operations/example.ts'

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../core/errors.ts'
 import { plainBodyBytesMax } from '../core/limits.ts'
-import type { FileUrlOperationId } from '../http/files-door.ts'
+import type { FileUrlOperationId } from '../http/file-url-endpoint.ts'
 import { type OpenOperationId, verbs } from '../http/routes.ts'
 import {
   type CatalogueEntry,
@@ -115,7 +115,7 @@ const headersOf = (entry: CatalogueEntry): ParameterName[] => {
 }
 
 const responsesOf = (entry: CatalogueEntry): Record<number, ResponseDescription> => {
-  const { area, condition, answers: responses, respondsMinimal, minimalOutput, returns, output, version } = entry
+  const { area, condition, responses, respondsMinimal, minimalOutput, returns, output, version } = entry
   const headers: HeaderName[] | undefined = version && ['ETag']
   const answer = (description: string): ResponseDescription => ({
     description,

@@ -2,7 +2,7 @@ import { CubbyError } from '../core/errors.ts'
 import { call } from '../core/hint.ts'
 import { parseName } from '../core/names.ts'
 import type { ApiKey, Caller } from '../store/api-keys.ts'
-import type { BlobStore } from '../store/blob-place.ts'
+import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
 import type { TaskServices } from './tasks/task-services.ts'
 

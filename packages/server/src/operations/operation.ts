@@ -84,7 +84,7 @@ export interface Description {
   /** The chapter of the reference, if it is not that of the area. */
   readonly tag?: string
   /** The output in a few words, if the operation has created something, and if that was there before. */
-  readonly answers?: { readonly created: string; readonly existing?: string }
+  readonly responses?: { readonly created: string; readonly existing?: string }
   /** The output for a caller that wants no data. Absent: it gets nothing but the version. */
   readonly minimalOutput?: Schema
   /** The schema of the whole input, an object. */

@@ -1,6 +1,6 @@
 import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectSecure } from 'node:tls'
-import { type LimitedPart, noResponse, type PushResponse, ResponseReader } from './answer-reader.ts'
+import { type LimitedPart, noResponse, type PushResponse, ResponseReader } from './response-reader.ts'
 import type { Target } from './target.ts'
 
 interface Request {

@@ -1,9 +1,9 @@
 import { maskApiKeys } from '../../core/api-keys/mask-api-keys.ts'
 import { printNote } from '../print.ts'
 import type { Remote } from '../target/remote.ts'
-import { agreedVersion, answerLine, noResponseLine, notJsonLine, unreadableLine } from './answer.ts'
 import { headersOf, isJson, readStdioMessage, type StdioMessage } from './message.ts'
 import type { MessageLine } from './read-messages.ts'
+import { agreedVersion, answerLine, noResponseLine, notJsonLine, unreadableLine } from './response.ts'
 
 /** Nothing more is read while so many messages are in flight, or so many bytes of them. */
 const messagesInFlightMax = 64

@@ -19,7 +19,7 @@ import {
 import { type Members, parseFlag, parseObject, refuseUnknownMembers } from '../members.ts'
 import { parseData } from '../records/record-data.ts'
 import { readScalar, type Scalar, words } from '../scalar.ts'
-import { runThrough, type Slices } from '../steps.ts'
+import { runThrough, type Slices } from '../slices.ts'
 import { checkJson } from '../text/json-scan.ts'
 import { extendSpan, openSpan, readEnvelope, type Span } from '../text/json-span.ts'
 import type { Declaration } from './declaration.ts'

@@ -1,6 +1,6 @@
 import { CubbyError } from '../errors.ts'
 import type { Members } from '../members.ts'
-import { type Slices, sliceUnits } from '../steps.ts'
+import { type Slices, sliceUnits } from '../slices.ts'
 import { skipSpace, skipString } from './json-scan.ts'
 
 // Finds values in text that is already checked to be JSON. The walkers check nothing, never go back, and build only what a

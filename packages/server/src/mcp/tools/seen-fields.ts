@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../core/records/stored-record.ts'
-import { runThrough, type Slices, sliceUnits } from '../../core/steps.ts'
+import { runThrough, type Slices, sliceUnits } from '../../core/slices.ts'
 import { ObjectWalk, type Span, valueSpan } from '../../core/text/json-span.ts'
 import type { TableAddress } from '../../operations/access.ts'
 import { queryRecords } from '../../operations/records/query-records.ts'

@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../core/awaitable.ts'
 import type { Members } from '../../core/members.ts'
-import type { ResponseRoom, RunSlices } from '../../core/steps.ts'
+import type { ResponseRoom, RunSlices } from '../../core/slices.ts'
 import type { Access } from '../../operations/access.ts'
 import type { Waiting } from '../../operations/runs/waiting.ts'
 

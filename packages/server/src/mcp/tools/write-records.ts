@@ -6,7 +6,7 @@ import { parseFlag, parseObject, refuseUnknownMembers } from '../../core/members
 import { shownKey } from '../../core/records/find.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { parseRecordKey } from '../../core/records/record-key.ts'
-import { type Slices, sliceUnits } from '../../core/steps.ts'
+import { type Slices, sliceUnits } from '../../core/slices.ts'
 import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 import { type ElementList, readListBody } from '../../core/text/list-body.ts'

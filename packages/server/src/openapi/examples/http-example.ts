@@ -1,6 +1,6 @@
 import { CubbyError } from '../../core/errors.ts'
-import { namesIn, withBetterHint } from '../../http/almost-right.ts'
 import { httpHint } from '../../http/hint-text.ts'
+import { namesIn, withBetterHint } from '../../http/mistake-hints.ts'
 import { statusOf } from '../../http/status.ts'
 import { targetFor } from '../../http/targets.ts'
 import { type CatalogueEntry, findOperation } from '../../operations/catalogue.ts'

@@ -53,7 +53,7 @@ export const createApiKeyOperation = defineOperation({
       'The key is shown only in this answer: the store keeps its hash. A key with `expiresAt` creates keys that end with it at the latest: a later or absent `expiresAt` becomes its own.',
     returns: 'The new key.',
     codes: ['invalid_name', 'reserved_name'],
-    answers: { created: 'The new key.' },
+    responses: { created: 'The new key.' },
     input: inputOf(apiKeySchemas.CreateKeyRequest, {}),
     output: ref('CreateKeyResponse'),
     client: { on: 'keys', method: 'create', result: 'created' },

@@ -1,6 +1,6 @@
 import { isStoreBlobId } from '../../core/files/blob-id.ts'
 import { sha256Of } from '../../core/files/content-digest.ts'
-import { BlobChanged, BlobMissing, type BlobStore } from '../../store/blob-place.ts'
+import { BlobChanged, BlobMissing, type BlobStore } from '../../store/blob-store.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { StoredFile } from './file-access.ts'
 

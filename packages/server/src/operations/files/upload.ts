@@ -1,5 +1,5 @@
 import type { Visibility } from '../../core/files/file-record.ts'
-import type { BlobStore } from '../../store/blob-place.ts'
+import type { BlobStore } from '../../store/blob-store.ts'
 import type { Condition } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
 import type { FileAddress } from './file-access.ts'

@@ -6,7 +6,7 @@ import { type Members, parseObject, refuseUnknownMembers } from '../../core/memb
 import { findJson } from '../../core/records/find.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
-import { runThrough, type Slices } from '../../core/steps.ts'
+import { runThrough, type Slices } from '../../core/slices.ts'
 import { isCheapToBuild, parseJson } from '../../core/text/json-scan.ts'
 import { readListBody } from '../../core/text/list-body.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'

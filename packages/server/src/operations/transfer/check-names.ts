@@ -1,5 +1,5 @@
+import { isBlobStoreMark } from '../../core/files/blob-store-mark.ts'
 import { isBucketId } from '../../core/files/bucket-id.ts'
-import { isBlobStoreMark } from '../../core/files/place-mark.ts'
 import { isName } from '../../core/names.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import type { Table } from '../../store/tables.ts'

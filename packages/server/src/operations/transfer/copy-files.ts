@@ -3,7 +3,7 @@ import { isStoreBlobId } from '../../core/files/blob-id.ts'
 import { fileFault } from '../../core/files/file-fault.ts'
 import { type FileContent, readFileContent } from '../../core/files/file-record.ts'
 import { OperatorError } from '../../core/operator-error.ts'
-import { BlobMissing, type BlobStore } from '../../store/blob-place.ts'
+import { BlobMissing, type BlobStore } from '../../store/blob-store.ts'
 import type { Dump } from '../../store/transfer.ts'
 
 // The bytes of files, for backups, copies and checks of a whole store. The list of files is a snapshot; a hold of the sweep

@@ -1,7 +1,7 @@
 import { all, create, serverUrl } from './dom.ts'
 import { isSegment, segmentsOf, send, targetOf } from './send.ts'
-import { responseView, failureView } from './try-it-answer.ts'
 import type { TryItExample, TryItOperation } from './try-it-data.ts'
+import { failureView, responseView } from './try-it-response.ts'
 
 // A form that sends a request to this server. The API key exists only as the value of one input: it is written to no storage,
 // no attribute and no address, and it is gone when the page is closed or loaded again.

@@ -1,5 +1,5 @@
-import { isBlobStoreMark, isMarkOf, newBlobStoreMark } from '../../core/files/place-mark.ts'
-import { type BlobStore, BlobStoreRefused } from '../../store/blob-place.ts'
+import { isBlobStoreMark, isMarkOf, newBlobStoreMark } from '../../core/files/blob-store-mark.ts'
+import { type BlobStore, BlobStoreRefused } from '../../store/blob-store.ts'
 import type { Files } from '../../store/files.ts'
 
 // A store and the place of its files have the same mark, from the first upload on. It begins with the id of the store. A process

@@ -1,5 +1,5 @@
 import { CubbyError } from '../core/errors.ts'
-import { lostPathHint } from './almost-right.ts'
+import { lostPathHint } from './mistake-hints.ts'
 import { pathOf } from './observe.ts'
 import { type ConsolePages, respondPage } from './pages.ts'
 import type { Handler, Pipeline } from './pipeline.ts'

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { lostPathHint } from '../../src/http/almost-right.ts'
+import { lostPathHint } from '../../src/http/mistake-hints.ts'
 import { cpuMsOf } from '../cpu-time.ts'
-import type { Answer, Json } from '../harness.ts'
+import type { ApiResponse, Json } from '../harness.ts'
 import { createExpiredKey, freshName, ok, refused, type TestTable, unknownKey, useService } from './service.ts'
 
 // A newcomer, or an agent, repairs a request from the error alone. So the request in the hint is taken out and sent.
@@ -21,7 +21,7 @@ const requestIn = (hint: string): { method: string; path: string } => {
   return { method, path: path! }
 }
 
-const send = (method: string, path: string, body?: Json): Promise<Answer> =>
+const send = (method: string, path: string, body?: Json): Promise<ApiResponse> =>
   service.api.raw(method, path, {
     ...(body !== undefined && { body: JSON.stringify(body), headers: [['Content-Type', 'application/json']] }),
   })

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../core/awaitable.ts'
 import { CubbyError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { type BlobStore, BlobStoreRefused, type BlobWriter } from '../../store/blob-place.ts'
+import { type BlobStore, BlobStoreRefused, type BlobWriter } from '../../store/blob-store.ts'
 import { adoptBlobStore, checkMark, makeMark, type StoredMark } from './check-mark.ts'
 
 /** How long a start waits for a place that does not answer: a disk on the network can take forever. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { CheckedBlobStore } from '../../src/files/places/checked-place.ts'
-import { makeBlobStore } from '../../src/files/places/open-place.ts'
-import { countedBlobStore, tracked } from '../../src/process/file-place.ts'
-import type { BlobStore, BlobWriter } from '../../src/store/blob-place.ts'
+import { CheckedBlobStore } from '../../src/files/blob-stores/checked-blob-store.ts'
+import { makeBlobStore } from '../../src/files/blob-stores/open-blob-store.ts'
+import { countedBlobStore, tracked } from '../../src/process/served-blob-store.ts'
+import type { BlobStore, BlobWriter } from '../../src/store/blob-store.ts'
 
 // Without this, a sweep would remove the bytes of an upload that runs for more than a day.
 

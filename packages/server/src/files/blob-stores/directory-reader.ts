@@ -1,5 +1,5 @@
+import { blobStoreError } from './blob-store-errors.ts'
 import type { FileCalls } from './file-calls.ts'
-import { blobStoreError } from './place-errors.ts'
 
 /** A reader that is slow holds no more than the chunk that it was given. */
 export const readChunkBytes = 256 * 1024

@@ -1,5 +1,5 @@
 import type { Log } from '../../core/log.ts'
-import { type BlobStore, BlobStoreUrlRefused } from '../../store/blob-place.ts'
+import { type BlobStore, BlobStoreUrlRefused } from '../../store/blob-store.ts'
 import { DirectoryBlobStore } from './directory.ts'
 
 // The only file that knows which kinds of places exist.

@@ -1,7 +1,7 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { repeatLater } from '../../../core/hint.ts'
 import { OperatorError } from '../../../core/operator-error.ts'
-import { BlobStoreRefused } from '../../../store/blob-place.ts'
+import { BlobStoreRefused } from '../../../store/blob-store.ts'
 import { describeS3, type S3Settings } from './settings.ts'
 
 // The only file that interprets statuses and codes of S3.

@@ -1,8 +1,8 @@
 import type { Log } from '../../../core/log.ts'
 import { isRetryable, S3Failure } from './failure.ts'
-import { TimeBudget } from './patience.ts'
 import { describeS3, objectUrl, type S3Settings } from './settings.ts'
 import { emptySha256, signRequest } from './signature.ts'
+import { TimeBudget } from './time-budget.ts'
 
 type Body = NonNullable<RequestInit['body']>
 

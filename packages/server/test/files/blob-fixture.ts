@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BlobStore } from '../../src/store/blob-place.ts'
+import type { BlobStore } from '../../src/store/blob-store.ts'
 
 /** Bytes that differ at every place that matters: no two chunks are alike. */
 export const content = (bytes: number): Buffer => {

@@ -1,4 +1,4 @@
-import type { BlobWriter } from '../../../store/blob-place.ts'
+import type { BlobWriter } from '../../../store/blob-store.ts'
 import { S3Failure, toCallersError } from './failure.ts'
 import type { Payload } from './requests.ts'
 import type { Spool } from './spool.ts'

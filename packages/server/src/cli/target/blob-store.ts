@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path'
 import type { StoreLocation } from '../../engines/open-engine.ts'
-import { checkMark } from '../../files/places/check-mark.ts'
-import { openBlobStore } from '../../files/places/open-place.ts'
-import type { BlobStore } from '../../store/blob-place.ts'
+import { checkMark } from '../../files/blob-stores/check-mark.ts'
+import { openBlobStore } from '../../files/blob-stores/open-blob-store.ts'
+import type { BlobStore } from '../../store/blob-store.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { Flag } from '../arguments.ts'
 

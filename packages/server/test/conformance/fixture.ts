@@ -65,7 +65,7 @@ export const expectRefusal = async (attempt: Promise<unknown>, code: ErrorCode):
 
 // ── What is written ──────────────────────────────────────────────────────────────────────────────────────
 
-export interface PutMaterial {
+export interface PutFields {
   rangeKey?: string
   /** An object, or JSON text that is to be kept as it stands. */
   data?: Record<string, unknown> | string
@@ -73,16 +73,16 @@ export interface PutMaterial {
   condition?: Condition
 }
 
-export const putOf = (table: Table, hashKey: string, material: PutMaterial = {}): PutOperation => {
-  const data = typeof material.data === 'string' ? material.data : JSON.stringify(material.data ?? {})
+export const putOf = (table: Table, hashKey: string, fields: PutFields = {}): PutOperation => {
+  const data = typeof fields.data === 'string' ? fields.data : JSON.stringify(fields.data ?? {})
   return {
     op: 'put',
     hashKey,
-    rangeKey: material.rangeKey ?? noRangeKey,
+    rangeKey: fields.rangeKey ?? noRangeKey,
     data,
-    ttlSeconds: material.ttlSeconds ?? null,
+    ttlSeconds: fields.ttlSeconds ?? null,
     entries: indexEntries(table.indices, JSON.parse(data) as Record<string, unknown>),
-    condition: material.condition,
+    condition: fields.condition,
   }
 }
 
@@ -94,12 +94,12 @@ export const deleteOf = (hashKey: string, rangeKey = noRangeKey, condition?: Con
 })
 
 /** One table of one organization, with the calls that most cases make. */
-export interface Desk {
+export interface Fixture {
   tenant: Tenant
   table: Table
   write(operations: RecordOperation[], nowMs?: number): Promise<WriteResult>
   /** The version written. */
-  put(hashKey: string, material?: PutMaterial, nowMs?: number): Promise<number>
+  put(hashKey: string, fields?: PutFields, nowMs?: number): Promise<number>
   /** Whether there was a record. */
   remove(hashKey: string, rangeKey?: string, nowMs?: number): Promise<boolean>
   get(hashKey: string, rangeKey?: string, nowMs?: number): Promise<StoredRecord | undefined>
@@ -109,27 +109,27 @@ export interface Desk {
   names(scan: Scan, nowMs?: number, rowsMax?: number): Promise<string[]>
 }
 
-export const makeDesk = async (
+export const makeFixture = async (
   engine: Engine,
   indices: Indices = {},
   at: { tenant?: Tenant; db?: string; name?: string } = {},
-): Promise<Desk> => {
+): Promise<Fixture> => {
   const tenant = at.tenant ?? (await makeTenant(engine))
   const { table } = await engine.tables.create(tenant.caller, at.db ?? 'app', at.name ?? 'orders', indices, startMs)
-  return deskOf(engine, tenant, table)
+  return fixtureOf(engine, tenant, table)
 }
 
-export const deskOf = (engine: Engine, tenant: Tenant, table: Table): Desk => {
-  const desk: Desk = {
+export const fixtureOf = (engine: Engine, tenant: Tenant, table: Table): Fixture => {
+  const fixture: Fixture = {
     tenant,
     table,
     write: (operations, nowMs = startMs) => engine.records.write(tenant.caller, table, operations, nowMs),
-    async put(hashKey, material, nowMs) {
-      const result = await desk.write([putOf(table, hashKey, material)], nowMs)
+    async put(hashKey, fields, nowMs) {
+      const result = await fixture.write([putOf(table, hashKey, fields)], nowMs)
       return versionsOf(result)[0]!
     },
     async remove(hashKey, rangeKey, nowMs) {
-      const result = await desk.write([deleteOf(hashKey, rangeKey)], nowMs)
+      const result = await fixture.write([deleteOf(hashKey, rangeKey)], nowMs)
       if (!result.applied) throw new Error('A delete without a condition was not applied.')
       return (result.results[0] as { deleted: boolean }).deleted
     },
@@ -139,18 +139,18 @@ export const deskOf = (engine: Engine, tenant: Tenant, table: Table): Desk => {
       return (await readPages(engine, table, scan, rowsMax, nowMs)).flat()
     },
     async names(scan, nowMs, rowsMax) {
-      return (await desk.list(scan, nowMs, rowsMax)).map(nameOf)
+      return (await fixture.list(scan, nowMs, rowsMax)).map(nameOf)
     },
   }
-  return desk
+  return fixture
 }
 
 /** The same table as another engine on the store sees it, and the same key. */
-export const deskThrough = async (engine: Engine, desk: Desk): Promise<Desk> => {
-  const { tenant, table } = desk
+export const fixtureThrough = async (engine: Engine, fixture: Fixture): Promise<Fixture> => {
+  const { tenant, table } = fixture
   const found = await engine.tables.find(table.orgId, table.db, table.name)
   if (found === undefined) throw new Error('The table is not found through another engine.')
-  return deskOf(engine, await tenantThrough(engine, tenant), found)
+  return fixtureOf(engine, await tenantThrough(engine, tenant), found)
 }
 
 export const tenantThrough = async (engine: Engine, tenant: Tenant): Promise<Tenant> => {
@@ -169,18 +169,18 @@ export const versionsOf = (result: WriteResult): number[] => {
 }
 
 /** Many puts, in order, as fast as batches go. */
-export const fill = async (desk: Desk, puts: PutOperation[], nowMs = startMs): Promise<void> => {
+export const fill = async (fixture: Fixture, puts: PutOperation[], nowMs = startMs): Promise<void> => {
   for (let at = 0; at < puts.length; at += batchOperationsMax) {
-    const result = await desk.write(puts.slice(at, at + batchOperationsMax), nowMs)
+    const result = await fixture.write(puts.slice(at, at + batchOperationsMax), nowMs)
     expect(result.applied).toBe(true)
   }
 }
 
 /** The same without an order: the batches go at once. */
-export const fillAtOnce = async (desk: Desk, puts: PutOperation[], nowMs = startMs): Promise<void> => {
+export const fillAtOnce = async (fixture: Fixture, puts: PutOperation[], nowMs = startMs): Promise<void> => {
   const batches: Promise<WriteResult>[] = []
   for (let at = 0; at < puts.length; at += batchOperationsMax) {
-    batches.push(desk.write(puts.slice(at, at + batchOperationsMax), nowMs))
+    batches.push(fixture.write(puts.slice(at, at + batchOperationsMax), nowMs))
     if (batches.length === 32) for (const result of await Promise.all(batches.splice(0))) versionsOf(result)
   }
   for (const result of await Promise.all(batches)) versionsOf(result)

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
-  type Answer,
   type Api,
+  type ApiResponse,
   eventually,
   makeTempDir,
   removeTempDir,
@@ -57,9 +57,10 @@ const withFile = async (options: StartOptions = {}): Promise<Stage> => {
 }
 
 const file = '/v1/app/_buckets/avatars/cats/tom'
-const put = (api: Api, text: string, at = file): Promise<Answer> => api.put(at, text, { 'content-type': 'text/plain' })
+const put = (api: Api, text: string, at = file): Promise<ApiResponse> =>
+  api.put(at, text, { 'content-type': 'text/plain' })
 
-/** The status and the text: `checkAnswer` of the harness expects JSON. */
+/** The status and the text: `checkResponse` of the harness expects JSON. */
 const get = async ({ server, api }: Pick<Stage, 'server' | 'api'>): Promise<[number, string]> => {
   const answer = await fetch(server.url + file, { headers: { authorization: `Bearer ${api.key}` } })
   return [answer.status, await answer.text()]

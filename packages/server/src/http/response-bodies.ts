@@ -1,8 +1,8 @@
 import { CubbyError } from '../core/errors.ts'
 import { responsesUnsentBytesMax } from '../core/limits.ts'
 import { type Holder, Shares } from '../core/shares.ts'
-import { noteStream } from './answer-notes.ts'
-import { type ResponseStream, type SentChunks, sendChunks } from './answer-stream.ts'
+import { noteStream } from './response-notes.ts'
+import { type ResponseStream, type SentChunks, sendChunks } from './response-stream.ts'
 import { Rooms } from './rooms.ts'
 
 /** Shorter answers are passed to the socket at once: the system's buffers hold nearly all of them. */

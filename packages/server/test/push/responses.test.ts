@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { pushResponseBytesMax } from '../../src/core/limits.ts'
 import type { PushOutcome } from '../../src/push/push-run.ts'
-import { type Answer, aRun, comes, http, type Listener, listen, push } from './push-fixture.ts'
+import { aRun, comes, http, type Listener, listen, push, type Reply } from './push-fixture.ts'
 
 const targets: Listener[] = []
 afterEach(async () => {
@@ -12,14 +12,14 @@ afterEach(async () => {
   await Promise.all(targets.splice(0).map((target) => target.close()))
 })
 
-const outcomeFor = async (answer: Answer, options: Parameters<typeof push>[1] = {}): Promise<PushOutcome> => {
+const outcomeFor = async (answer: Reply, options: Parameters<typeof push>[1] = {}): Promise<PushOutcome> => {
   const target = await listen(answer)
   targets.push(target)
   return push(`http://127.0.0.1:${target.port}/`, options)
 }
 
 const then =
-  (text: string | Uint8Array, next: (socket: Socket) => void = () => {}): Answer =>
+  (text: string | Uint8Array, next: (socket: Socket) => void = () => {}): Reply =>
   (socket) => {
     socket.write(text)
     next(socket)
@@ -199,7 +199,7 @@ describe('other statuses', () => {
 })
 
 describe('no answer: `connection`', () => {
-  const broken: [string, Answer][] = [
+  const broken: [string, Reply][] = [
     ['closed without an answer', end],
     ['reset', (socket) => socket.resetAndDestroy()],
     ['closed within the headers', then('HTTP/1.1 200 OK\r\nx-a: b', end)],
@@ -248,7 +248,7 @@ describe('before the head of the answer: 16 interim answers and 64 KiB, then `co
     const head = `HTTP/1.1 ${status} Any\r\nlink: \r\n\r\n`
     return head.replace('link: ', `link: ${'a'.repeat(bytes - head.length)}`)
   }
-  const cutsOf = async (answer: Answer) => {
+  const cutsOf = async (answer: Reply) => {
     const cuts: string[] = []
     const outcome = await outcomeFor(answer, { ms: 60_000, onCut: (part) => void cuts.push(part) })
     return { outcome, cuts }
@@ -267,7 +267,7 @@ describe('before the head of the answer: 16 interim answers and 64 KiB, then `co
   }
 
   test('100 without end, slowly', async () => {
-    const slowly: Answer = (socket) => {
+    const slowly: Reply = (socket) => {
       const timer = setInterval(() => socket.write('HTTP/1.1 100 Continue\r\n\r\n'), 5)
       socket.on('close', () => clearInterval(timer))
     }
@@ -325,7 +325,7 @@ describe('before the head of the answer: 16 interim answers and 64 KiB, then `co
 })
 
 describe('no whole answer before the signal: `timeout`, and the connection is closed', () => {
-  const slow: [string, Answer][] = [
+  const slow: [string, Reply][] = [
     ['a silent target', ''],
     ['headers that do not end', 'HTTP/1.1 200 OK\r\n'],
     ['a body that does not end', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{}'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { ResponseReader } from '../../src/push/answer-reader.ts'
+import { ResponseReader } from '../../src/push/response-reader.ts'
 
 /** The outcome of an answer that comes in these pieces, and then ends. */
 const read = (pieces: Buffer[]): unknown => {

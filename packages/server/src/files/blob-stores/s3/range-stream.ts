@@ -1,6 +1,6 @@
 import { S3Failure } from './failure.ts'
-import type { TimeBudget } from './patience.ts'
 import type { S3Requests } from './requests.ts'
+import type { TimeBudget } from './time-budget.ts'
 
 export interface Range {
   name: string

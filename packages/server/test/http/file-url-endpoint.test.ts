@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import type { Answer, Api, Json } from '../harness.ts'
-import { checkAnswer } from '../harness.ts'
+import type { Api, ApiResponse, Json } from '../harness.ts'
+import { checkResponse } from '../harness.ts'
 import { makeBucket, sha256, type TestBucket } from './bucket.ts'
 import { ok, refused, useService } from './service.ts'
 
@@ -28,7 +28,7 @@ const get = async (target: string, init: RequestInit = {}): Promise<Got> => {
   return { status: response.status, headers: response.headers, bytes, text: bytes.toString() }
 }
 
-const error = (got: Got): Answer => checkAnswer({ ...got, body: JSON.parse(got.text) })
+const error = (got: Got): ApiResponse => checkResponse({ ...got, body: JSON.parse(got.text) })
 
 /** The path of a file's URL. */
 const at = (name: string, query = ''): string =>

@@ -2,8 +2,11 @@ import { expect } from 'bun:test'
 import type { ErrorCode } from '../../src/core/errors.ts'
 import { batchOperationsMax } from '../../src/core/limits.ts'
 import { type Slot, slots } from '../../src/core/tables/indices.ts'
-import type { Answer, Api, Json } from '../harness.ts'
+import type { Api, ApiResponse, Json } from '../harness.ts'
 import { quietMs, type SteppedClock } from './clock.ts'
+import type { NaiveRange } from './naive-order.ts'
+import { keyOf, NaiveDatabase, type NaiveQuery, type NaiveRecord, NaiveTable } from './naive-store.ts'
+import type { Random } from './random.ts'
 import {
   hashKeys,
   makeData,
@@ -17,13 +20,10 @@ import {
   spoil,
   tableNames,
   writeJson,
-} from './material.ts'
-import type { NaiveRange } from './naive-order.ts'
-import { NaiveDatabase, type NaiveQuery, type NaiveRecord, NaiveTable, placeOf } from './naive-store.ts'
-import type { Random } from './random.ts'
+} from './random-values.ts'
 
-interface LaneOptions {
-  /** The database that is this lane's alone. */
+interface ModelClientOptions {
+  /** The database that is this client's alone. */
   db: string
   random: Random
   clock: SteppedClock
@@ -55,9 +55,9 @@ const statusOf: Partial<Record<ErrorCode, number>> = {
 
 /**
  * One caller with a database of its own: makes random requests one after another, and holds each answer against
- * the naive store. Several lanes run at once, so that their writes share commits.
+ * the naive store. Several clients run at once, so that their writes share commits.
  */
-export class Lane {
+export class ModelClient {
   readonly naive = new NaiveDatabase()
   readonly #trail: string[] = []
   readonly #db: string
@@ -69,7 +69,7 @@ export class Lane {
   readonly #hashKeys: string[]
   readonly #rangeKeys: string[]
 
-  constructor({ db, random, clock, secret, open }: LaneOptions) {
+  constructor({ db, random, clock, secret, open }: ModelClientOptions) {
     this.#db = db
     this.#random = random
     this.#clock = clock
@@ -137,7 +137,7 @@ export class Lane {
     path: string,
     body?: string,
     headers: Record<string, string> = {},
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     const answer = await api.request(method, `/v1/${this.#db}${path}`, body, headers)
     const shown = `${JSON.stringify(headers)} ${body?.slice(0, 1_500) ?? ''} → ${answer.status} ${answer.text.slice(0, 500)}`
     this.#trail.push(`${new Date(this.#clock.now()).toISOString()} ${method} ${path} ${shown}`)
@@ -150,7 +150,7 @@ export class Lane {
     return this.#random.chance(0.5) ? this.#open : this.#secret
   }
 
-  #expectRefusal(answer: Answer, code: ErrorCode): void {
+  #expectRefusal(answer: ApiResponse, code: ErrorCode): void {
     expect({ status: answer.status, code: answer.body?.error?.code }).toEqual({ status: statusOf[code] ?? 400, code })
   }
 
@@ -254,9 +254,9 @@ export class Lane {
   async #put(name: string): Promise<void> {
     const table = this.naive.active.get(name)
     const put = this.#makePut()
-    const place = placeOf(put)
+    const key = keyOf(put)
     const spoilt = table !== undefined && this.#random.chance(0.05) ? this.#spoil(put, table) : undefined
-    const previous = table?.live(place, this.#now())
+    const previous = table?.live(key, this.#now())
     const condition = this.#makeCondition(previous)
     const minimal = this.#random.chance(0.2)
     const headers = { ...this.#conditionHeaders(condition), ...(minimal ? { prefer: 'return=minimal' } : {}) }
@@ -283,7 +283,7 @@ export class Lane {
   async #get(name: string): Promise<void> {
     const key = this.#makeKey()
     const table = this.naive.active.get(name)
-    const record = table?.live(placeOf(key), this.#now())
+    const record = table?.live(keyOf(key), this.#now())
     const tag = record !== undefined && this.#random.chance(0.2) ? record.updatedAt - this.#random.int(0, 1) : undefined
     const headers: Record<string, string> = tag === undefined ? {} : { 'if-none-match': `"${tag}"` }
     const answer = await this.#ask(this.#reader, 'GET', this.#recordPath(name, key), undefined, headers)
@@ -304,7 +304,7 @@ export class Lane {
     const keys = new Map<string, { hashKey: string; rangeKey: string }>()
     for (let n = random.int(1, 20); n > 0; n--) {
       const key = this.#makeKey()
-      keys.set(placeOf(key), key)
+      keys.set(keyOf(key), key)
     }
     const asked = [...keys.values()].map(({ hashKey, rangeKey }) => {
       const members = [`"hashKey":${JSON.stringify(hashKey)}`]
@@ -316,7 +316,7 @@ export class Lane {
     const answer = await this.#ask(this.#reader, 'POST', `/${name}/find`, `{"keys":[${asked.join(',')}]}`)
     if (doubled) return this.#expectRefusal(answer, 'batch_duplicate_keys')
     if (table === undefined) return this.#expectRefusal(answer, 'table_not_found')
-    const records = [...keys.keys()].map((place) => table.live(place, this.#now()))
+    const records = [...keys.keys()].map((key) => table.live(key, this.#now()))
     const items = records.flatMap((record) => (record === undefined ? [] : [this.#shown(record)]))
     const missing = [...keys.values()]
       .filter((_, i) => records[i] === undefined)
@@ -328,7 +328,7 @@ export class Lane {
   async #delete(name: string): Promise<void> {
     const table = this.naive.active.get(name)
     const key = this.#makeKey()
-    const current = table?.live(placeOf(key), this.#now())
+    const current = table?.live(keyOf(key), this.#now())
     let condition = this.#makeCondition(current)
     // If-None-Match is not allowed on DELETE.
     if (condition === 'absent') condition = undefined
@@ -340,7 +340,7 @@ export class Lane {
       status: 200,
       body: { deleted: current !== undefined },
     })
-    if (current !== undefined) table.remove(placeOf(key))
+    if (current !== undefined) table.remove(keyOf(key))
   }
 
   // ── Batches ────────────────────────────────────────────────────────────────────────────────────────────
@@ -352,15 +352,15 @@ export class Lane {
     const keys = new Map<string, { hashKey: string; rangeKey: string }>()
     while (keys.size < count) {
       const key = this.#makeKey()
-      keys.set(placeOf(key), key)
+      keys.set(keyOf(key), key)
     }
     const operations: string[] = []
     const puts: DraftPut[] = []
     const removed: string[] = []
     const failing: number[] = []
     const careless = random.chance(0.7)
-    for (const [place, key] of keys) {
-      const current = table?.live(place, this.#now())
+    for (const [name, key] of keys) {
+      const current = table?.live(name, this.#now())
       let condition = careless ? undefined : this.#makeCondition(current)
       // ifUpdatedAt says which version, or none; it has no word for "any".
       if (condition === 'exists') condition = undefined
@@ -374,7 +374,7 @@ export class Lane {
         puts.push(put)
         members.push('"op":"put"', ...this.#putMembers(put))
       } else {
-        removed.push(place)
+        removed.push(name)
         members.push('"op":"delete"', `"hashKey":${JSON.stringify(key.hashKey)}`)
         if (key.rangeKey !== '#' || random.chance(0.2)) members.push(`"rangeKey":${JSON.stringify(key.rangeKey)}`)
       }
@@ -395,17 +395,17 @@ export class Lane {
       return
     }
     expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body: { count } })
-    for (const place of removed) if (table.live(place, this.#now()) !== undefined) table.remove(place)
+    for (const key of removed) if (table.live(key, this.#now()) !== undefined) table.remove(key)
     await this.#learnVersions(name, table, puts, sentMs)
   }
 
   /** The answer to a batch tells no versions: they are read, all at one go as far as the records are live. */
   async #learnVersions(name: string, table: NaiveTable, puts: DraftPut[], sentMs: number): Promise<void> {
     for (const put of puts) {
-      const place = placeOf(put)
-      const previous = table.live(place, this.#now())
+      const key = keyOf(put)
+      const previous = table.live(key, this.#now())
       table.put({ ...put, updatedAt: 0 }, this.#now())
-      const record = table.live(place, this.#now())
+      const record = table.live(key, this.#now())
       if (record === undefined) continue
       const answer = await this.#ask(this.#reader, 'GET', this.#recordPath(name, put))
       expect(answer.status).toBe(200)
@@ -507,8 +507,8 @@ export class Lane {
     if (table === undefined) return
     const query = this.#makeQuery(table)
     const before = new Map<string, string | undefined>()
-    for (const place of table.records.keys()) before.set(place, table.position(place, query, this.#now()))
-    const expected = table.query(query, this.#now()).map(placeOf)
+    for (const key of table.records.keys()) before.set(key, table.position(key, query, this.#now()))
+    const expected = table.query(query, this.#now()).map(keyOf)
     const moved = new Set<string>()
     const items = await this.#readPages(name, query, async () => {
       await this.#random.weighted<() => Promise<void>>([
@@ -516,12 +516,12 @@ export class Lane {
         [2, () => this.#delete(name)],
         [2, () => this.#batch(name)],
       ])()
-      for (const place of new Set([...before.keys(), ...table.records.keys()])) {
-        if (table.position(place, query, this.#now()) !== before.get(place)) moved.add(place)
+      for (const key of new Set([...before.keys(), ...table.records.keys()])) {
+        if (table.position(key, query, this.#now()) !== before.get(key)) moved.add(key)
       }
     })
-    const met = items.map((item) => placeOf({ hashKey: item.hashKey, rangeKey: item.rangeKey ?? '#' }))
-    expect(met.filter((place) => !moved.has(place))).toEqual(expected.filter((place) => !moved.has(place)))
+    const met = items.map((item) => keyOf({ hashKey: item.hashKey, rangeKey: item.rangeKey ?? '#' }))
+    expect(met.filter((key) => !moved.has(key))).toEqual(expected.filter((key) => !moved.has(key)))
   }
 
   /** A cursor with a query that it does not belong to. */

@@ -1,12 +1,12 @@
 import { dirname, join, resolve } from 'node:path'
 import { isBlobId } from '../../core/files/blob-id.ts'
-import { isBlobStoreMark } from '../../core/files/place-mark.ts'
-import { BlobMissing, type BlobStore, type BlobWriter } from '../../store/blob-place.ts'
+import { isBlobStoreMark } from '../../core/files/blob-store-mark.ts'
+import { BlobMissing, type BlobStore, type BlobWriter } from '../../store/blob-store.ts'
+import { blobStoreError, blobStoreUnavailable } from './blob-store-errors.ts'
 import { DirectoryReader, readChunkBytes, readFully } from './directory-reader.ts'
 import { DirectoryTree, NoDirectory } from './directory-tree.ts'
 import { DirectoryWriter } from './directory-writer.ts'
 import { codeOf, type FileCalls, fileCalls, readFlags, SymbolicLink, syncDirectory } from './file-calls.ts'
-import { blobStoreError, blobStoreUnavailable } from './place-errors.ts'
 import { SharedSync } from './shared-sync.ts'
 
 const fileMode = 0o600

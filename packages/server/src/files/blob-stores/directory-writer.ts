@@ -1,6 +1,6 @@
-import type { BlobWriter } from '../../store/blob-place.ts'
+import type { BlobWriter } from '../../store/blob-store.ts'
+import { blobStoreError } from './blob-store-errors.ts'
 import type { FileCalls } from './file-calls.ts'
-import { blobStoreError } from './place-errors.ts'
 import type { SharedSync } from './shared-sync.ts'
 
 /** A writer has two buffers: one is filled while the other is written. */

@@ -1,5 +1,5 @@
 import { pushInterimBytesMax, pushInterimResponsesMax, pushResponseHeadBytesMax } from '../core/limits.ts'
-import { type BodyState, type Framing, PushResponseBody } from './answer-body.ts'
+import { type BodyState, type Framing, PushResponseBody } from './response-body.ts'
 
 export interface PushResponse {
   status: number
