@@ -16,7 +16,7 @@ export interface GivenStep {
   bytes?: string
   /** Headers beside those that every request has. */
   headers?: Record<string, string>
-  response?: unknown
+  answer?: unknown
 }
 
 export interface ExampleObject {

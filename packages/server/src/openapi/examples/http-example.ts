@@ -71,7 +71,7 @@ export const givenStep = ({ operation, input, output }: ExampleCall): GivenStep 
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(body !== undefined && { body }),
     ...(bytes !== undefined && { bytes }),
-    ...(output === undefined ? {} : { response: output }),
+    ...(output === undefined ? {} : { answer: output }),
   }
 }
 

@@ -94,7 +94,7 @@ const headersView = (label: string, lines: string): Html =>
 /** What a topic talks about, to be seen beside it. */
 const illustrations = ({ components }: OpenApiDocument): Record<string, Html> => ({
   'api-keys': headersView('Request with a key', 'Authorization: Bearer svc_live_…'),
-  responses: headersView(
+  answers: headersView(
     'Headers of an answer',
     'Content-Type: application/json\nCache-Control: private, no-cache\nX-Request-Id: HJ4c9fQ2-1z',
   ),
