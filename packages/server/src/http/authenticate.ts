@@ -63,7 +63,7 @@ export interface Caller {
 
 export interface AuthenticatorOptions {
   engine: Engine
-  /** Where the bytes of files are; absent without --files. */
+  /** The blob store of files; absent without --files. */
   blobStore?: BlobStore
   tasks: TaskServices
   now(): number
@@ -137,7 +137,7 @@ const refuseRetired = (apiKey: ApiKey, nowMs: number): void => {
   }
 }
 
-/** Only HTTP knows of browsers; a public key may be in one. */
+/** The check is here because only HTTP knows of browsers; a public key may be in one. */
 const refuseInForeignPage = (apiKey: ApiKey, caller: Caller): void => {
   if (apiKey.kind === 'public') return
   caller.isFromForeignPage ??= isFromForeignPage(caller.request.headers)

@@ -30,7 +30,7 @@ export interface BodyHolder {
   readonly orgId: number
   readonly keySeq: number
   heldBytes: number
-  /** Of the body, when it was read. */
+  /** Bytes of the body, when it was read. */
   receivedBytes: number
 }
 
@@ -62,7 +62,7 @@ export class Pieces {
     return all
   }
 
-  /** Of pieces that were copied, or that nobody is going to use. */
+  /** Frees pieces that were copied, or that nobody is going to use. */
   free(): void {
     for (const piece of this.#pieces) freeChunk(piece)
   }
@@ -336,7 +336,7 @@ const refuseOtherTypes = (headers: Headers): void => {
   }
 }
 
-/** For requests without a body: a body would be ignored, so it is rejected. */
+/** Rejects a body of a request that takes none: it would be ignored. */
 export const refuseBody = (headers: Headers): void => {
   const length = headers.get('content-length')
   if ((length === null || Number(length) === 0) && !headers.has('transfer-encoding')) return

@@ -10,7 +10,7 @@ import { respondRedirect } from './respond.ts'
 
 export const consolePath = '/console'
 
-/** For the log and the metrics. */
+/** Operations for the log and the metrics. */
 export const consoleOperations = ['getConsole', 'getConsoleFile'] as const
 const [pageOperation, fileOperation] = consoleOperations
 

@@ -18,8 +18,8 @@ export interface Exchange extends ResponseRoom {
   /** Resolves when the body has arrived and it is the request's turn. */
   readBody(bytesMax: number): Promise<string>
   /**
-   * As `readBody`, and passes the text to `use` without a promise in between. `refuse` answers a body that could not be read,
-   * or throws the error again.
+   * Reads like `readBody`, and passes the text to `use` without a promise in between. `refuse` answers a body that could not be
+   * read, or throws the error again.
    */
   withBody<T>(
     bytesMax: number,

@@ -40,7 +40,7 @@ interface FileReader extends Holder {
   turn(): Promise<void>
 }
 
-/** What sending needs of the server. */
+/** The parts of the server that sending needs. */
 interface Sending {
   readonly responseBodies: ResponseBodies
   readonly downloads: Downloads
@@ -140,7 +140,7 @@ const collectBytes = async (sending: Sending, reader: FileReader, stored: Stored
   return whole
 }
 
-/** For HEAD: the bytes are there, as far as that can be known without reading them. */
+/** Checks for HEAD that the bytes are there, as far as that can be known without reading them. */
 const requireBytes = async (sending: Sending, reader: FileReader, stored: StoredBytes): Promise<void> => {
   const { source, blob, end } = stored
   try {

@@ -57,12 +57,12 @@ const nameTaken = ({ message }: CubbyError): CubbyError =>
     hint: 'This URL creates a file and does not replace one. Ask for a URL of another name, or for one made with "replace": true.',
   })
 
-/** What the door does, for the log, the metrics and the description. */
+/** The operations of the endpoint, for the log, the metrics and the description. */
 export type FileUrlOperationId = 'readFileByUrl' | 'putFileByUrl'
 
 export type FileUrlRoute = Route<FileUrlOperationId>
 
-/** What the door needs of the store. */
+/** The parts of the store that the endpoint needs. */
 export interface FileUrlOptions {
   engine: Engine
   blobStore?: BlobStore
@@ -213,7 +213,7 @@ const refuseConditions = (headers: Headers): void => {
 const isOther = (header: string | null, contentType: string): boolean =>
   saysType(header) && !isSameType(header, contentType)
 
-/** What the head of the request and the URL say. */
+/** Reads the head of the request and the options of the URL. */
 const readSignedUpload = ({ request, bucket, name, nowMs, signed }: FileUrlExchange): PutFileInput => {
   const { headers } = request
   refuseConditions(headers)

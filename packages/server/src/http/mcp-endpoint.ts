@@ -22,7 +22,7 @@ import { statusOf } from './status.ts'
 
 export const mcpPath = '/mcp'
 
-/** For the log and the metrics. */
+/** The operation for the log and the metrics. */
 export const mcpOperation = 'callMcp'
 
 export interface McpEndpointOptions {

@@ -218,7 +218,7 @@ export const wrongMethodHint = (method: string, path: string, params: Params, al
 
 // ── 400 and 404 of a route: the input belongs to another request ───────────────────────────────────────────
 
-/** What other services call the fields of a query. */
+/** Names of other services for the fields of a query. */
 const listingFields = ['offset', 'page', 'filter', 'where', 'q', 'query', 'sort', 'order', 'prefix']
 const recordFields = ['hashKey', 'rangeKey', 'data', 'ttl']
 const fileFields = ['name', 'visibility', 'contentType', 'metadata', 'ttl', 'data', 'file']
@@ -226,13 +226,13 @@ const fileFields = ['name', 'visibility', 'contentType', 'metadata', 'ttl', 'dat
 interface WrongInput {
   readonly operation: RoutedOperationId
   readonly code: ErrorCode
-  /** Only if the error names one of these fields; undefined: it names none. */
+  /** Applies if the error names one of these fields; undefined: it names none. */
   readonly fields?: readonly (string | undefined)[]
-  /** Only if the hash key is one of these words. */
+  /** Applies if the hash key is one of these words. */
   readonly words?: readonly string[]
-  /** Only if the request has a field or a parameter that the route does not know. */
+  /** Applies if the request has a field or a parameter that the route does not know. */
   readonly unknown?: true
-  /** Only if that field is missing. */
+  /** Applies if that field is missing. */
   readonly missing?: true
   /** The route's own hint stays before this one. */
   readonly beside?: true
@@ -256,7 +256,7 @@ const unknownInput = (operation: RoutedOperationId, say: Say): WrongInput => ({
 
 const wrongInputs: readonly WrongInput[] = [
   wrongInput('createTable', recordFields, writtenByPut),
-  // Only a record is so large. Its fields are not read.
+  // A body so large can only be a record. Its fields are not read.
   { operation: 'createTable', code: 'body_too_large', say: writtenByPut },
   wrongInput('describeTable', [...queryFields, ...listingFields], found),
   wrongInput(
@@ -274,7 +274,7 @@ const wrongInputs: readonly WrongInput[] = [
   wrongInput('getItem', [...queryFields, ...listingFields], found),
   wrongInput('getRecord', ['rangeKey'], () => 'the range key is a segment of the path, after the hash key'),
   wrongInput('createBucket', fileFields, filesWrittenByPut),
-  // Only a file is so large or of another type.
+  // A body so large or of another type can only be a file.
   { operation: 'createBucket', code: 'body_too_large', say: filesWrittenByPut },
   { operation: 'createBucket', code: 'unsupported_media_type', say: filesWrittenByPut },
   wrongInput('describeBucket', [...queryFields, ...listingFields], filesListed),
@@ -501,7 +501,7 @@ export const lostPathHint = (method: string, path: string): string => {
 const keyHeaders = ['X-Api-Key', 'Api-Key', 'ApiKey', 'X-Auth-Token', 'X-Access-Token']
 const keyParameter = /[?&](api[_-]?key|key|access_token|token)=/i
 
-/** For a request without an Authorization header. */
+/** Returns the hint for a request without an Authorization header. */
 export const missingKeyHint = ({ headers, url }: Request): string => {
   const send = 'Send the header "Authorization: Bearer <API key>"'
   const header = keyHeaders.find((name) => headers.has(name))
@@ -512,7 +512,7 @@ export const missingKeyHint = ({ headers, url }: Request): string => {
     : `${send}; the parameter ${parameter} is not read, and a URL ends up in logs.`
 }
 
-/** For an Authorization header of another form than `Bearer <API key>`. */
+/** Returns the hint for an Authorization header of another form than `Bearer <API key>`. */
 export const wrongSchemeHint = (header: string): string | undefined => {
   if (/^bearer$/i.test(header)) return 'There is no key after "Bearer": is the variable that holds it empty?'
   if (/^svc_(?:live|pub)_\S+$/.test(header))

@@ -43,7 +43,7 @@ export interface PipelineOptions extends AuthenticatorOptions {
   logRequests: boolean
   /** Log requests that took at least so long. */
   logSlowMs?: number
-  /** For the metrics. */
+  /** The counter of the metrics. */
   responseCounter?: ResponseCounter
   fileCounter?: FileCounter
 }

@@ -61,7 +61,7 @@ export class RequestExchange
   #turn = 0
   /** Whether its turn has begun and no steps have run in it. */
   #isTurnFresh = false
-  /** For an answer that is built in several turns. */
+  /** The room of a response that is built in several turns. */
   #room: Room | undefined
   /** The body of an upload without a declared length. */
   #chunked: ChunkedBody | undefined
@@ -78,7 +78,7 @@ export class RequestExchange
     if (isChunked && request.body !== null) this.#chunked = new ChunkedBody(request.body)
   }
 
-  /** For the log and the metrics. */
+  /** Notes what the log and the metrics need. */
   observe(matched: ObservedRoute, method: string, startedAtMs: number, countsAt: number | undefined): void {
     this.matched = matched
     this.knownMethod = method
@@ -132,7 +132,7 @@ export class RequestExchange
     return bodies.read(this.request, bytesMax, this, inTurn)
   }
 
-  /** What the handler does with the text comes after a promise: only `wait` keeps the others waiting for it. */
+  /** The handler does its work with the text after a promise: only `wait` makes the others wait for it. */
   async #takeLater(text: string): Promise<string> {
     await this.shared.turns.wait(this.orgId, this.keySeq)
     return this.#useInTurn(text, asItIs)

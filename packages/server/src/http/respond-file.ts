@@ -49,7 +49,7 @@ const withSafety = (response: Response): Response => {
   return response
 }
 
-/** For every answer at the URL of a file, where no key is read. No cache keeps an error. */
+/** Finishes every response at the URL of a file, where no key is read. No cache keeps an error. */
 export const asUrlResponse = (response: Response): Response => {
   const { headers } = response
   headers.delete('Vary')
@@ -57,7 +57,7 @@ export const asUrlResponse = (response: Response): Response => {
   return headers.has('Repr-Digest') ? response : withSafety(response)
 }
 
-/** For bytes: the strong comparison of RFC 9110. */
+/** Compares tags of bytes with the strong comparison of RFC 9110. */
 const matchesIfMatch = (headers: Headers, tag: string): boolean => {
   const value = headers.get('if-match')
   if (value === null || value.trim() === '*') return true

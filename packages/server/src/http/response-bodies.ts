@@ -162,7 +162,7 @@ export class ResponseBodies {
    * is more.
    */
   streamFile({ orgId, keySeq }: Holder, answer: ResponseStream): SentChunks {
-    // As much as a chunk of a file has: others that come before its first one must not get the same room.
+    // The stream holds as much as a chunk of a file has: others that come before its first one must not get the same room.
     let heldBytes = pieceBytes
     this.#unsent.take(orgId, keySeq, heldBytes)
     const hold = (bytes: number): void => {

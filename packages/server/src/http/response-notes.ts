@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../core/errors.ts'
 
-// What the log and the metrics say of an answer, and nobody can read from a `Response`: the size of its body, and the code of
-// an error. Noted only if somebody asks, because it is done for every answer.
+// The log and the metrics need facts that nobody can read from a `Response`: the size of its body, and the code of an error.
+// They are noted only if somebody asks, because it is done for every response.
 
 let isWanted = false
 
@@ -27,7 +27,7 @@ interface Noted {
 let last: Noted | undefined
 let lastBytes = 0
 
-/** Of bodies that are streams of a known length. */
+/** Sizes of bodies that are streams of a known length. */
 const streamBytes = new WeakMap<ReadableStream<Uint8Array>, number>()
 
 export const noteBody = (response: Response, body: NotedBody): Response => {

@@ -68,7 +68,7 @@ interface Waiter extends Timed {
   begin(room: Room): void
 }
 
-/** What an API key builds now, and its requests that wait. */
+/** The responses that an API key builds now, and its requests that wait. */
 class KeyLine {
   readonly building: Record<BuiltResponse, number> = { listing: 0, batch: 0 }
   readonly waiting = new Fifo<Waiter>()

@@ -7,7 +7,7 @@ import { cutShort, paused, tooFine, uploadStalled } from './body-faults.ts'
 import { isManySmallChunks, isTooManyChunks, type SmallChunks } from './small-chunks.ts'
 
 const pollEveryMs = 1_000
-/** What is held of a chunked body that arrives faster than it is taken. */
+/** The most that is held of a chunked body that arrives faster than it is taken. */
 const heldBytesMax = 512 * 1024
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>
@@ -40,11 +40,11 @@ export class ChunkedBody {
   }
 
   /**
-   * For a body that nobody wants: drops it. True if its chunks are small, so that the connection must be closed with the answer;
-   * otherwise Bun parses each of them, and the sender pays less for one than this thread.
+   * Drops a body that nobody wants. Returns true if its chunks are small, so that the connection must be closed with the
+   * response; otherwise Bun parses each of them, and the sender pays less for one than this thread.
    */
   async drop(): Promise<boolean> {
-    // What has arrived with the head of the request is judged first.
+    // The chunks that have arrived with the head of the request are judged first.
     if (!this.#isSmall) {
       const small = new Promise<void>((resolve) => {
         this.#onSmall = resolve
@@ -74,7 +74,7 @@ export class ChunkedBody {
     return bytes
   }
 
-  /** What has not arrived is dropped. */
+  /** The rest of the body is dropped as it arrives. */
   cancel(): void {
     this.#isEnd = true
     this.#reader.cancel().catch(() => {})

@@ -93,7 +93,7 @@ const templated = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 const pathItem = (served: ServedOperation[]): PathItem =>
   Object.fromEntries(served.map((served) => [served.method.toLowerCase(), operationObject(served)]))
 
-/** What is served, by the id that it has in the document. */
+/** Operations that are served, by their id in the document. */
 export const servedById = (): Map<string, ServedOperation> =>
   new Map(servedPaths().flatMap(([, served]) => served.map((served) => [nameAt(served).operationId, served])))
 

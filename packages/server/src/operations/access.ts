@@ -10,7 +10,7 @@ import type { TaskServices } from './tasks/task-services.ts'
 export interface Access {
   engine: Engine
   apiKey: ApiKey
-  /** Where the bytes of files are; undefined without --files. */
+  /** The blob store of files; undefined without --files. */
   blobStore: BlobStore | undefined
   tasks: TaskServices
   /** The way on which the caller came is restricted to reading: no URL is signed, whatever the key may do. */

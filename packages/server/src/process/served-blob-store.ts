@@ -13,9 +13,9 @@ import type { ServeOptions } from './serve-options.ts'
 // The place of the bytes of files in a serving process: opened and checked at the start, swept by the owner, closed at the end.
 
 export interface ServedBlobStore {
-  /** What requests use. It is the place of this store, or every call throws `unavailable`. */
+  /** The blob store that requests use. It is the one of this store, or every call throws `unavailable`. */
   readonly blobStore: BlobStore
-  /** For the line `listening`; undefined for the default, which needs no mention. */
+  /** The blob store in the line `listening`; undefined for the default, which needs no mention. */
   readonly shown: string | undefined
   /** Removes the bytes that no file refers to any more. One process of `--workers` does it, and each one on PostgreSQL. */
   startSweep(): Background
@@ -104,7 +104,7 @@ export const countedBlobStore = (blobStore: BlobStore, counted: Pick<CountedFile
   })
 }
 
-/** By hand: a generator that was never started would not close its source. */
+/** This iterator is written without `function*`: a generator that was never started would not close its source. */
 const countedChunks = (
   chunks: AsyncIterable<Uint8Array>,
   counted: Pick<CountedFiles, 'written' | 'read'>,

@@ -22,7 +22,7 @@ interface WorkParts {
   files: ServedBlobStore | undefined
   /** Those of the requests, if this process serves any. */
   signals?: RunSignals
-  /** For the metrics. */
+  /** Counts pushes for the metrics. */
   pushes?: CountedPushes
 }
 

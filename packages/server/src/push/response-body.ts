@@ -11,7 +11,7 @@ const framingBytesOfChunk = 5
 
 const [lineFeed, carriageReturn, space, tab, semicolon] = [10, 13, 32, 9, 59]
 
-/** What the next byte of a body in chunks belongs to. `rest` is what follows the size in its line. */
+/** The part of a chunked body that the next byte belongs to. `rest` is the part of a size line after the size. */
 const [size, rest, data, dataEnd, trailers] = [0, 1, 2, 3, 4]
 
 /** Collects the body of an answer. */
@@ -21,9 +21,9 @@ export class PushResponseBody {
   #keptBytes = 0
   #part = size
   #sizeDigits = 0
-  /** What is still to come of the chunk. */
+  /** Bytes of the chunk that are still to come. */
   #chunkBytes = 0
-  /** Of the trailer line. */
+  /** Bytes of the trailer line. */
   #lineBytes = 0
   #framingBytes = 0
 

@@ -33,9 +33,9 @@ export const isSuccess = (status: number): boolean => status >= 200 && status < 
 export class ResponseReader {
   /** The part that was too long. */
   cut: LimitedPart | undefined
-  /** Of the line that has not ended yet. */
+  /** The line that has not ended yet. */
   #line = ''
-  /** Of the head that is being read; undefined before its status line has ended. */
+  /** The status of the head that is being read; undefined before its status line has ended. */
   #status: number | undefined
   #headBytes = 0
   #interimAnswers = 0
@@ -62,7 +62,7 @@ export class ResponseReader {
     return response
   }
 
-  /** What counts if nothing follows any more: the status decides, so a body that breaks off is only not kept. */
+  /** Returns the response if nothing more comes: the status decides, so a body that breaks off is only not kept. */
   broken(): PushResponse | undefined {
     return this.#head && { ...this.#head, body: undefined }
   }

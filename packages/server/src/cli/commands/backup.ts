@@ -27,7 +27,7 @@ import { putToStdout } from '../transfer/write-lines.ts'
 
 const withoutFilesFlag: Flag = { type: 'boolean', help: 'leave the bytes of files out that are not in the store' }
 
-/** Where a backup has the bytes of files. */
+/** Returns the directory in which a backup has the bytes of files. */
 const filesOfBackup = (file: string): string => `${file}.files`
 
 const blobStoreUrlOf = (args: Arguments): string => blobStoreUrlAt(storeLocation(args), args.text('files'))!

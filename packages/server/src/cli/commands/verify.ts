@@ -116,7 +116,7 @@ const verifyContents = (
 interface Found {
   findings: string[]
   tables?: DamagedTable[]
-  /** In the database, but not made by Cubby. */
+  /** Tables and indexes in the database that Cubby did not make. */
   foreign?: string[]
   unchecked?: number
   /** Blobs whose bytes another store may have written. */

@@ -14,7 +14,7 @@ const responseMsMax = 90_000
 
 interface BridgeOptions {
   remote: Remote
-  /** Of the endpoint, with its parameters. */
+  /** The path of the endpoint, with its parameters. */
   path: string
   write(line: string): Promise<void>
   /** Ends the lines that `run` reads. */
@@ -28,10 +28,10 @@ export class StdioBridge {
   readonly #write: BridgeOptions['write']
   readonly #stopInput: BridgeOptions['stopInput']
   readonly #inFlight = new Set<Promise<void>>()
-  /** By id, for those that can be cancelled. */
+  /** Requests that can be cancelled, by id. */
   readonly #requests = new Map<string, AbortController>()
   #bytes = 0
-  /** What `initialize` has agreed on. Only messages of the older revisions need it. */
+  /** The revision that `initialize` has agreed on. Only messages of the older revisions need it. */
   #agreed: string | undefined
   #failure: unknown
 

@@ -1,6 +1,6 @@
 import { isJson, membersAt, stringAt } from './message.ts'
 
-// What is written to standard output: whole messages of the protocol, one per line, whatever the server answers.
+// Standard output has only whole messages of the protocol, one per line, whatever the server answers.
 
 const rpcCodes = { parseError: -32700, invalidRequest: -32600, internalError: -32603 } as const
 

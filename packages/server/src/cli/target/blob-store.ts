@@ -6,7 +6,7 @@ import type { BlobStore } from '../../store/blob-store.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { Flag } from '../arguments.ts'
 
-// For commands that use the bytes of files themselves.
+// Blob stores for commands that use the bytes of files themselves.
 
 export const filesFlag: Flag = {
   type: 'string',

@@ -75,7 +75,7 @@ const skipScalar = (text: string, at: number): number => {
   }
 }
 
-/** For errors: shortened, because a name may be as long as a body. */
+/** Returns the path for errors, shortened, because a name may be as long as a body. */
 const memberPath = (path: string, name: string): string => {
   const shown = (name.length > 80 ? `${name.slice(0, 80)}…` : name).toWellFormed()
   return path === '' ? shown : `${path.slice(-200)}.${shown}`

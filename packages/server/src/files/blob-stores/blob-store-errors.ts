@@ -1,7 +1,7 @@
 import { CubbyError } from '../../core/errors.ts'
 import { codeOf } from './file-calls.ts'
 
-/** What callers and clients learn of an error of the directory. Its text and paths are for the log. */
+/** Returns what callers and clients learn of an error of the directory. Its text and paths are for the log. */
 export const blobStoreError = (error: unknown): CubbyError => {
   if (error instanceof CubbyError) return error
   const cause = `files: ${error instanceof Error ? error.message : String(error)}`

@@ -39,7 +39,7 @@ export const checkMark = async (blobStore: BlobStore, stored: StoredMark): Promi
   throw refuse(blobStore, `${found} ${advice}`)
 }
 
-/** For the first upload: marks the place, and then the store. Of several processes at once, all end with the same mark. */
+/** Marks the blob store at the first upload, and then the store. Several processes at once all end with the same mark. */
 export const makeMark = async (blobStore: BlobStore, stored: StoredMark): Promise<void> => {
   const storeId = await stored.storeId()
   const inBlobStore = await blobStore.writeMark(newBlobStoreMark(storeId))

@@ -34,7 +34,7 @@ export class CheckedBlobStore implements BlobStore {
   /** Checks in progress. Requests at the same time share them. */
   #reading: Promise<boolean> | undefined
   #writing: Promise<boolean> | undefined
-  /** What was logged last, so that a place that stays wrong does not fill the log. */
+  /** The error that was logged last, so that a blob store that stays wrong does not fill the log. */
   #logged: string | undefined
   #uploadLoggedAtMs = Number.NEGATIVE_INFINITY
 
@@ -46,9 +46,10 @@ export class CheckedBlobStore implements BlobStore {
   }
 
   /**
-   * For the start of a process. Throws BlobStoreRefused if this is another place, or its settings are wrong. A place that cannot
-   * be reached, or not within `msMax`, is only logged: tables can be served without it, and it is checked at the first use.
-   * `adopts`: the place of another store is taken over first. That must succeed, however long it takes.
+   * Checks the mark when a process starts. Throws BlobStoreRefused if this is another blob store, or its settings are wrong. A
+   * blob store that cannot be reached, or not within `msMax`, is only logged: tables can be served without it, and it is
+   * checked at the first use. `adopts`: the blob store of another store is taken over first. That must succeed, however long it
+   * takes.
    */
   async checkAtStart(adopts = false, msMax = startCheckMsMax): Promise<void> {
     const blobs = adopts ? await adoptBlobStore(this.#blobStore, this.#stored) : undefined

@@ -134,7 +134,7 @@ export class DirectoryBlobStore implements BlobStore {
     try {
       await this.#tree.refuseLinks(id)
       await this.#names.change(directory, async () => {
-        // In this order: a writer that is still at it cannot give the bytes their name in between.
+        // The part is removed first: a running writer cannot give the bytes their name in between.
         const part = await this.#unlink(`${file}.part`)
         const whole = await this.#unlink(file)
         if (!part && !whole) await this.#confirm()

@@ -12,7 +12,7 @@ interface BlobStoreContext {
 
 type MakeBlobStore = (value: string, surroundings: BlobStoreContext) => Promise<BlobStore>
 
-/** By the scheme of the URL. A kind is loaded when it is used. */
+/** Kinds of blob stores by the scheme of the URL. A kind is loaded when it is used. */
 const kinds = new Map<string, MakeBlobStore>([
   ['s3', async (url, { env, log }) => (await import('./s3.ts')).makeS3BlobStore(url, env, log)],
 ])

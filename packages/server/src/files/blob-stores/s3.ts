@@ -11,9 +11,9 @@ import { removeLeftovers, Spool } from './s3/spool.ts'
 import { S3Writer } from './s3/writer.ts'
 
 export interface S3Options {
-  /** Where uploads are until they are sent; the system's directory for temporary files by default. */
+  /** The directory of uploads until they are sent; the system's directory for temporary files by default. */
   spoolDirectory?: string
-  /** For tests. */
+  /** Tests set other times. */
   timing?: Partial<Timing>
 }
 

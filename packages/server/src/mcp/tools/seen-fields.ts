@@ -6,7 +6,7 @@ import { queryRecords } from '../../operations/records/query-records.ts'
 import { takeFitting } from './fitting.ts'
 import type { ToolCall } from './tool.ts'
 
-// What a table looks like, from its newest records. Nothing is built from them: only names and short texts are kept.
+// Finds the shape of a table from its newest records. Nothing is built from them: only names and short texts are kept.
 
 const recordsRead = 50
 /** Records of the largest size take half as many. A page may have none, if all that it read are expired. */

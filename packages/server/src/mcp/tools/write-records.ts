@@ -105,7 +105,7 @@ const putRefused = (field: string, current: number | undefined): CubbyError =>
 
 type Put = RecordToPut & { condition: Condition | undefined }
 
-/** In steps: 25 records may have 10 MB. */
+/** Runs in slices: 25 records may have 10 MB. */
 function* toOperations(records: readonly Put[], indices: Indices): Slices<RecordOperation[]> {
   const operations: RecordOperation[] = []
   let units = 0

@@ -26,7 +26,7 @@ export const parseCreateApiKey = (members: Members, nowMs: number): ApiKeyReques
   }
 }
 
-/** Only this answer ever contains `text`, the key itself. The new key ends with the one that creates it, at the latest. */
+/** Only this response ever contains `text`, the key itself. The new key ends with the one that creates it, at the latest. */
 export const createApiKey = async (
   access: Access | OperatorAccess,
   request: ApiKeyRequest,

@@ -4,7 +4,7 @@ import { BlobChanged, BlobMissing, type BlobStore } from '../../store/blob-store
 import type { Engine } from '../../store/engine.ts'
 import type { StoredFile } from './file-access.ts'
 
-/** Where the bytes of one file are read. */
+/** The source of the bytes of one file. */
 export interface BytesSource extends Pick<BlobStore, 'description' | 'read' | 'size'> {
   /** It has compared all bytes with their digest before it gives any. */
   readonly isCompared?: true

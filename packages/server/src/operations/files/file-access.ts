@@ -112,7 +112,7 @@ export const holds = (condition: Condition | undefined, current: number | undefi
   return current !== undefined && (condition === 'exists' || condition.version === current)
 }
 
-/** Where the bytes of files are. Throws `unavailable` if this process was not told. */
+/** Returns the blob store of files. Throws `unavailable` if this process was started without one. */
 export const requireBlobStore = ({ blobStore }: Pick<Access, 'blobStore'>): BlobStore => {
   if (blobStore !== undefined) return blobStore
   throw new CubbyError('unavailable', 'This server has no place for the bytes of files.', {

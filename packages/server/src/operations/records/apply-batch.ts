@@ -73,7 +73,7 @@ const parseOperations = (text: string, operations: unknown, list: ElementList, n
   return parsed
 }
 
-/** In steps of about `sliceUnits` of text, because a batch may have 12 MiB. */
+/** Parses in slices of about `sliceUnits` of text, because a batch may have 12 MiB. */
 export function* parseBatchInSlices(text: string, nowMs: number): Slices<BatchOperation[]> {
   const { members, list } = yield* readBatch(text)
   refuseUnknownMembers(members, ['operations'])

@@ -94,7 +94,7 @@ const parseKeys = ({ members, first, count }: FindBody, hasAddress = false, keys
   return parsed
 }
 
-/** In steps, because a find may have 1 MiB. */
+/** Parses in slices, because a find may have 1 MiB. */
 export function* parseFindInSlices(text: string): Slices<RecordKey[]> {
   return parseKeys(yield* readFind(text))
 }

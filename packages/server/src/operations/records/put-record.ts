@@ -26,7 +26,7 @@ export const parsePut = (text: string, nowMs: number): RecordToPut => {
   return parseRecordToPut(parseObject(value), text, data, nowMs)
 }
 
-/** For a small body JSON.parse is the fastest. */
+/** JSON.parse is the fastest for a small body. */
 const parseSmallPut = (text: string, nowMs: number): RecordToPut => {
   const members = parseObject(parseJson(text))
   let span: Span | undefined

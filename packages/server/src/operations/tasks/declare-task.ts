@@ -25,7 +25,7 @@ interface DeclareTaskInput extends TaskAddress {
 
 interface DeclaredTask extends TaskAndState {
   created: boolean
-  /** Only if this declaration created it. */
+  /** The secret of the task, if this declaration created it. */
   secret: string | undefined
 }
 

@@ -40,7 +40,7 @@ export async function* checkNames(dump: Dump): AsyncIterable<NameFinding> {
   yield { tableId: undefined, line: `the mark of the place of files is ${JSON.stringify(mark)}` }
 }
 
-/** For a command that makes something of the store: throws the first finding. */
+/** Throws the first finding, for a command that makes something of the store. */
 export const requireNames = async (dump: Dump): Promise<void> => {
   for await (const { line } of checkNames(dump)) throw new OperatorError(`${line}; see cubby verify`)
 }

@@ -12,7 +12,7 @@ import type { Dump } from '../../store/transfer.ts'
 interface FileBytes extends Pick<FileContent, 'size' | 'sha256' | 'crc32' | 'blob' | 'contentType'> {
   /** `db/bucket`. */
   bucket: string
-  /** Of the bucket. */
+  /** The id of the bucket. */
   tableId: number
   name: string
 }
@@ -78,7 +78,7 @@ export const forEachAtOnce = async <Item>(
   if (errors.length > 0) throw errors[0]
 }
 
-/** Where bytes come from and go to. */
+/** The source and the target of the bytes. */
 interface CopyBlobStores {
   from: BlobStore
   to: BlobStore
@@ -144,7 +144,7 @@ const readAll = async (file: FileBytes, blobStore: BlobStore): Promise<AsyncIter
   }
 }
 
-/** What a check of the files found. */
+/** A finding of a check of the files. */
 interface FileFinding {
   tableId: number
   line: string

@@ -27,10 +27,10 @@ export interface Timing {
   attemptsMax: number
   /** The mean pause before the second attempt; it doubles with each one. */
   pauseMs: number
-  /** For an answer to begin; after an upload, S3 may have to check gigabytes. */
+  /** The wait for a response to begin; after an upload, S3 may have to check gigabytes. */
   responseMsMax: number
   uploadResponseMsMax: number
-  /** For the next bytes of an upload or a download. */
+  /** The wait for the next bytes of an upload or a download. */
   progressMsMax: number
   /** A reader of a download that pauses for longer is slow. */
   readerPauseMsMax: number
@@ -101,7 +101,7 @@ export class S3Requests {
     }
   }
 
-  /** For answers that are small, or have no body. */
+  /** Sends a request whose response is small, or has no body. */
   sendSmall(request: S3Request, signal?: AbortSignal): Promise<{ headers: Headers; text: string }> {
     const use = async (response: Response, budget: TimeBudget) => {
       const text = await readSmall(response)

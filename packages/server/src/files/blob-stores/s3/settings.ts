@@ -1,6 +1,6 @@
 import { OperatorError } from '../../../core/operator-error.ts'
 
-/** Where the objects are, and the credentials of the requests. */
+/** The location of the objects, and the credentials of the requests. */
 export interface S3Settings {
   bucket: string
   /** Without slashes at its ends; empty if there is none. */
@@ -12,7 +12,7 @@ export interface S3Settings {
   region: string
   accessKeyId: string
   secretAccessKey: string
-  /** Only temporary credentials have one. */
+  /** Temporary credentials have a session token, others have none. */
   sessionToken: string | undefined
 }
 
@@ -50,7 +50,7 @@ export const readS3Settings = (url: string, env: Environment): S3Settings => {
 const regionForm = /^[a-z0-9][a-z0-9-]{0,62}$/
 const credentialForm = /^[\x21-\x7e]+$/
 
-// Only characters that no URL and no signature encodes: servers differ in how they treat the others.
+// Allows only characters that no URL and no signature encodes: servers differ in how they treat the others.
 const bucketForm = /^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$/
 const segmentForm = /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/
 const prefixCharactersMax = 512
@@ -60,7 +60,7 @@ const parseBucketUrl = (url: string): { bucket: string; prefix: string } => {
   const prefix = rest.replace(/\/$/, '')
   const isPrefix = prefix.length <= prefixCharactersMax && prefix.split('/').every((part) => segmentForm.test(part))
   if (bucketForm.test(bucket) && (prefix === '' || isPrefix)) return { bucket, prefix }
-  // What precedes an @ may be a password.
+  // The text before an @ may be a password.
   const shown = url.includes('@') ? '' : ` is "${url}"; it`
   throw new OperatorError(
     `--files${shown} takes s3://BUCKET/PREFIX: the name of a bucket, and a prefix of letters, digits and . _ ~ - with / ` +
