@@ -2,7 +2,7 @@
 // sent, headers included. It does nothing else, so no server on this runtime can be faster.
 // `bun http.ts ANSWERS.json`.
 
-export interface Answer {
+export interface ApiResponse {
   method: string
   /** A path of Bun's router. */
   path: string
@@ -11,10 +11,10 @@ export interface Answer {
 }
 
 if (import.meta.main) {
-  const answers = JSON.parse(await Bun.file(process.argv[2]!).text()) as Answer[]
+  const answers = JSON.parse(await Bun.file(process.argv[2]!).text()) as ApiResponse[]
   process.stdin.on('end', () => process.exit(0)).resume()
 
-  const handlerOf = ({ method, headers: members, body }: Answer) => {
+  const handlerOf = ({ method, headers: members, body }: ApiResponse) => {
     // Copying a Headers instance is faster than reading an object.
     const headers = new Headers(members)
     const answer = (request: Request) =>

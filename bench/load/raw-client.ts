@@ -1,6 +1,6 @@
 // A small HTTP client for the load of workers, which must read the answers: `fetch` would need more CPU than the server.
 
-interface Answer {
+interface ApiResponse {
   status: number
   body: string
 }
@@ -11,10 +11,10 @@ class RawConnection {
   socket!: Bun.Socket<RawConnection>
   #received = ''
   #unsent: Buffer | undefined
-  #waiting: PromiseWithResolvers<Answer> | undefined
+  #waiting: PromiseWithResolvers<ApiResponse> | undefined
 
-  send(bytes: Buffer): Promise<Answer> {
-    this.#waiting = Promise.withResolvers<Answer>()
+  send(bytes: Buffer): Promise<ApiResponse> {
+    this.#waiting = Promise.withResolvers<ApiResponse>()
     this.#write(bytes)
     return this.#waiting.promise
   }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { temporaryDirectory } from '../cleanup.ts'
-import type { Answer } from '../floor/http.ts'
+import type { ApiResponse } from '../floor/http.ts'
 import { renderRequest } from '../load/template.ts'
 import { type Scenario, scenarios } from '../workload.ts'
 import { CubbyDialect } from './cubby-dialect.ts'
@@ -23,7 +23,7 @@ const routeOf = (method: string, path: string): string => (method === 'GET' ? pa
 export const startHttpFloor = async (cubby: HttpSubject, load: LoadSettings): Promise<HttpSubject> => {
   const { shape } = cubby
   const dialect = new CubbyDialect('x'.repeat(47), pathOf)
-  const answers: Answer[] = []
+  const answers: ApiResponse[] = []
   for (const scenario of scenarios) {
     const asked = cubby.dialect.templates(scenario, shape)
     const mine = dialect.templates(scenario, shape)

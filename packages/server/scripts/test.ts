@@ -54,7 +54,7 @@ const notQuick: string[] = [
   'packages/console/test/tasks',
   'packages/server/test/engine-sqlite-vacuum',
   'packages/server/test/engine-sqlite-wal',
-  'packages/server/test/http/almost-right',
+  'packages/server/test/http/mistake-hints',
   'packages/server/test/http/deleted-organization',
   'packages/server/test/http/entry-point',
   'packages/server/test/http/file-memory',

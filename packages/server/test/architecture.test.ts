@@ -147,9 +147,9 @@ describe('who may import whom', () => {
     expect(by('engines/sqlite/write/thread-write-channel.ts')).toContain('engines/sqlite/write/writer-thread.ts')
     expect(by('http/exchange.ts').sort()).toEqual([
       'core/awaitable.ts',
-      'core/steps.ts',
-      'http/answers.ts',
+      'core/slices.ts',
       'http/file-body.ts',
+      'http/response-bodies.ts',
       'http/upload-body.ts',
       'http/uploads.ts',
       'operations/access.ts',

@@ -5,9 +5,9 @@ import { recoveryMs, sweepGraceMs } from '../src/core/limits.ts'
 import { openEngine } from '../src/engines/open-engine.ts'
 import { compareStores, copyStore } from '../src/operations/transfer/copy-store.ts'
 import type { Engine } from '../src/store/engine.ts'
-import { makeDesk, startMs } from './conformance/material.ts'
+import { makeFixture, startMs } from './conformance/fixture.ts'
 import { makeBench } from './conformance/runs.ts'
-import { type Answer, type Api, type Json, makeTempDir, removeTempDir, runCubby, startServer } from './harness.ts'
+import { type Api, type ApiResponse, type Json, makeTempDir, removeTempDir, runCubby, startServer } from './harness.ts'
 import { ok } from './http/service.ts'
 import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 
@@ -23,7 +23,7 @@ const readAll = async (api: Api): Promise<string[]> => {
   const texts: string[] = []
   const page = async (path: string, body?: object): Promise<void> => {
     for (let cursor: string | null = null; ; ) {
-      const answer: Answer = body === undefined ? await api.get(path) : await api.post(path, { ...body, cursor })
+      const answer: ApiResponse = body === undefined ? await api.get(path) : await api.post(path, { ...body, cursor })
       // The last use of a key is written in the background, also of the one that reads here.
       texts.push(answer.text.replace(/"lastUsedAt":\d+/g, '"lastUsedAt":0'))
       cursor = answer.body.cursor ?? null
@@ -191,8 +191,8 @@ describe('cubby copy', () => {
     const query = { index: 'i1', hash: 'open', limit: 10 }
     let made: string
     let key: string
-    let first: Answer
-    let second: Answer
+    let first: ApiResponse
+    let second: ApiResponse
     const secretsOf = async (store: string) =>
       (
         await postgres.query(
@@ -333,20 +333,20 @@ describe('cubby copy', () => {
       'a deleted organization is deleted in the copy, since the same time: into %s',
       async (_, openTarget) => {
         const [source, target] = [await open(), await openTarget()]
-        const desk = await makeDesk(source)
-        await desk.put('a')
+        const fixture = await makeFixture(source)
+        await fixture.put('a')
         await source.organizations.delete('acme', startMs)
         const dump = await source.transfer.openDump()
         await copyStore(dump, target, () => {})
         await dump.close()
         expect(await differencesOf(source, target)).toEqual([])
-        expect(await target.apiKeys.find(desk.tenant.secret)).toBeUndefined()
+        expect(await target.apiKeys.find(fixture.tenant.secret)).toBeUndefined()
         const { kept } = makeApiKey({ kind: 'secret' })
         expect(await target.organizations.bootstrap('default', [kept], startMs)).toBeUndefined()
         expect(await target.organizations.restore('acme', startMs + recoveryMs - 1)).toMatchObject({
           outcome: 'restored',
         })
-        expect(await target.apiKeys.find(desk.tenant.secret)).toBeDefined()
+        expect(await target.apiKeys.find(fixture.tenant.secret)).toBeDefined()
         expect(await differencesOf(source, target)).toEqual(['the organizations differ'])
         // Purged in the copy, it does not start anew there either.
         await target.organizations.delete('acme', startMs)

@@ -7,8 +7,8 @@ import { generatedPages } from '../scripts/docs/pages.ts'
 import { commands } from '../src/cli/run.ts'
 import { errorCodes } from '../src/core/error-codes.ts'
 import * as limits from '../src/core/limits.ts'
-import { consolePath } from '../src/http/console-door.ts'
-import { mcpPath } from '../src/http/mcp-door.ts'
+import { consolePath } from '../src/http/console-endpoint.ts'
+import { mcpPath } from '../src/http/mcp-endpoint.ts'
 import { openRoutes, routes } from '../src/http/routes.ts'
 import { statusOf } from '../src/http/status.ts'
 import { makeDocument } from '../src/openapi/document.ts'
@@ -447,7 +447,7 @@ describe('docs/errors.md', () => {
   // A machine that works causes none of these, so test/openapi/codes.test.ts does not see them either.
   test('the errors of a failing machine have the words of the server', () => {
     const source = [
-      'http/answer-error.ts',
+      'http/respond-failure.ts',
       'http/admit.ts',
       'engines/sqlite/disk/damage.ts',
       'engines/sqlite/write/write-connection.ts',

@@ -11,13 +11,13 @@ import {
   deleteOf,
   fillAtOnce,
   indexScan,
-  makeDesk,
+  makeFixture,
   numbered,
   putOf,
   startMs,
   startSeconds,
   versionsOf,
-} from './conformance/material.ts'
+} from './conformance/fixture.ts'
 import { makeBench } from './conformance/runs.ts'
 import { describeEngine, expectSound } from './engine-conformance.ts'
 import { createCitus } from './postgres-citus.ts'
@@ -222,13 +222,13 @@ describe('as on Citus', () => {
     const engine = await open()
     try {
       expect(engine.maintenance.sweepStepRows).toBe(1_000)
-      const desk = await makeDesk(engine)
+      const fixture = await makeFixture(engine)
       const ttlSeconds = startSeconds - 10
       await fillAtOnce(
-        desk,
-        numbered(150).map((name) => putOf(desk.table, name, { ttlSeconds })),
+        fixture,
+        numbered(150).map((name) => putOf(fixture.table, name, { ttlSeconds })),
       )
-      const { putFile } = await makeBucket(engine, desk.tenant)
+      const { putFile } = await makeBucket(engine, fixture.tenant)
       for (let i = 0; i < 60; i++) await putFile(`f${i}`, { ttlSeconds })
       const step = () => engine.maintenance.sweepExpired(startMs + sweepGraceMs, 1_000)
       expect([await step(), await step(), await step()]).toEqual([150 + 50, 10, 0])
@@ -242,8 +242,8 @@ describe('as on Citus', () => {
   test('a sweep removes what has expired of many tables, in steps of so many rows, and nothing else', async () => {
     const engine = await open()
     try {
-      const first = await makeDesk(engine, {}, { name: 'first' })
-      const second = await makeDesk(engine, {}, { tenant: first.tenant, name: 'second' })
+      const first = await makeFixture(engine, {}, { name: 'first' })
+      const second = await makeFixture(engine, {}, { tenant: first.tenant, name: 'second' })
       for (let i = 0; i < 30; i++) await first.put(`k${i}`, { ttlSeconds: startSeconds - 10 })
       for (let i = 0; i < 5; i++) await second.put(`k${i}`, { ttlSeconds: startSeconds - 20 })
       await first.put('live')
@@ -291,8 +291,8 @@ describe('as on Citus', () => {
   test('of two processes that sweep at once, each row is removed once', async () => {
     const [one, other] = [await open(), await open()]
     try {
-      const desk = await makeDesk(one)
-      for (let i = 0; i < 100; i++) await desk.put(`k${i}`, { ttlSeconds: startSeconds - 10 })
+      const fixture = await makeFixture(one)
+      for (let i = 0; i < 100; i++) await fixture.put(`k${i}`, { ttlSeconds: startSeconds - 10 })
       const drain = async (engine: Engine): Promise<number> => {
         let sum = 0
         for (;;) {
@@ -313,7 +313,7 @@ describe('as on Citus', () => {
   test('a sweep goes by the clock of the database, unless the caller’s is behind', async () => {
     const engine = await openPostgresEngine({ url, leaseMs: 20 })
     try {
-      const { put } = await makeDesk(engine)
+      const { put } = await makeFixture(engine)
       await put('gone', { ttlSeconds: startSeconds })
       await put('live', { ttlSeconds: Math.ceil(Date.now() / 1000) + 3_600 })
       expect(await engine.maintenance.sweepExpired(startMs, 10)).toBe(0)
@@ -328,9 +328,9 @@ describe('as on Citus', () => {
     const proxy = await startPostgresProxy(server.port)
     const engine = await openAt(proxy.urlOf(url))
     try {
-      const desk = await makeDesk(engine)
-      await desk.put('k', { ttlSeconds: startSeconds - 10 })
-      const bench = await makeBench(engine, { url: 'https://example.com/' }, { tenant: desk.tenant })
+      const fixture = await makeFixture(engine)
+      await fixture.put('k', { ttlSeconds: startSeconds - 10 })
+      const bench = await makeBench(engine, { url: 'https://example.com/' }, { tenant: fixture.tenant })
       await bench.add()
       proxy.fault = {
         matches: ({ name }) => spanning.includes(name),
@@ -349,7 +349,7 @@ describe('as on Citus', () => {
   test('conditions hold inside a batch, of each kind', async () => {
     const engine = await open()
     try {
-      const { table, put, write, get } = await makeDesk(engine)
+      const { table, put, write, get } = await makeFixture(engine)
       await put('there')
       const applied = await write([
         putOf(table, 'there', { data: { n: 1 }, condition: 'exists' }),
@@ -375,7 +375,7 @@ describe('as on Citus', () => {
     const proxy = await startPostgresProxy(server.port)
     const engine = await openAt(proxy.urlOf(url))
     try {
-      const { table, write, put, get, names } = await makeDesk(engine, { i1: { hashField: 'city' } })
+      const { table, write, put, get, names } = await makeFixture(engine, { i1: { hashField: 'city' } })
       const expired = await put('k03', { ttlSeconds: startSeconds - 10 }, startMs + 5_000)
       const live = await put('k04', {}, startMs + 5_000)
       const putsOf = (count: number) =>
@@ -418,7 +418,7 @@ describe('as on Citus', () => {
     const target = await createCitus(server)
     const to = await openAt(target)
     try {
-      const { table, put, tenant } = await makeDesk(from, { i1: { hashField: 'city' } })
+      const { table, put, tenant } = await makeFixture(from, { i1: { hashField: 'city' } })
       for (let i = 0; i < 700; i++) await put(`k${i}`, { data: { city: `c${i % 7}` } })
       const { bucket, putFile, commit } = await makeBucket(from, tenant)
       for (let i = 0; i < 3; i++) await putFile(`f${i}`)
@@ -501,7 +501,7 @@ describe('as on Citus', () => {
   test('verify finds an index value that is not that of the data', async () => {
     const engine = await open()
     try {
-      const { put } = await makeDesk(engine, { i1: { hashField: 'city' } })
+      const { put } = await makeFixture(engine, { i1: { hashField: 'city' } })
       for (let i = 0; i < 250; i++) await put(`k${i}`, { data: { city: 'Oslo' } })
       await server.query(`update cubby_record set i1_hash = 'x' where hash_key = 'k200'`, url)
       const findings = await Array.fromAsync(engine.maintenance.check())

@@ -8,12 +8,12 @@ import { schemaVersion } from '../src/engines/postgres/migrations/schema.ts'
 import type { Engine } from '../src/store/engine.ts'
 import type { WriteResult } from '../src/store/records.ts'
 import {
-  type Desk,
   deleteOf,
-  deskThrough,
   expectRefusal,
+  type Fixture,
+  fixtureThrough,
   indexScan,
-  makeDesk,
+  makeFixture,
   makeTenant,
   nameOf,
   numbered,
@@ -22,7 +22,7 @@ import {
   startMs,
   startSeconds,
   timeScan,
-} from './conformance/material.ts'
+} from './conformance/fixture.ts'
 import { expectSound } from './engine-conformance.ts'
 import { eventually } from './harness.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
@@ -49,15 +49,15 @@ const open = async (options: Partial<PostgresOptions> = {}): Promise<Engine> => 
   return engine
 }
 
-let desks = 0
+let fixtures = 0
 /** Organization and table of the test's own. */
-const openDesk = async (options: Partial<PostgresOptions> = {}, name = 'orders') => {
+const openFixture = async (options: Partial<PostgresOptions> = {}, name = 'orders') => {
   const engine = await open(options)
-  const desk = await makeDesk(engine, { i1: { hashField: 's' } }, { tenant: await tenantOf(engine), name })
-  return { engine, desk }
+  const fixture = await makeFixture(engine, { i1: { hashField: 's' } }, { tenant: await tenantOf(engine), name })
+  return { engine, fixture }
 }
 
-const tenantOf = (engine: Engine) => makeTenant(engine, `org-${++desks}`)
+const tenantOf = (engine: Engine) => makeTenant(engine, `org-${++fixtures}`)
 
 const codeOf = (error: unknown): string => {
   if (!(error instanceof CubbyError)) throw error
@@ -132,7 +132,7 @@ describe('the store is set up', () => {
     await (await openPostgresEngine({ url: own, leaseMs: 20 })).close()
     const toldMs = 60_000
     const engine = await openPostgresEngine({ url: own, leaseMs: toldMs })
-    const { tenant } = await makeDesk(engine)
+    const { tenant } = await makeFixture(engine)
     const began = performance.now()
     await engine.tables.delete(tenant.caller, 'app', 'orders', startMs)
     // A deletion waits for one lease. With the one that this process was told, it would take all of that.
@@ -247,16 +247,16 @@ describe('under load', () => {
   type Ledger = Map<string, string>
 
   /** Puts and batches of two by several writers until `disturb` is over and each has come through once more. */
-  const keepLedger = async (desk: Desk, disturb: () => Promise<void>): Promise<Ledger> => {
+  const keepLedger = async (fixture: Fixture, disturb: () => Promise<void>): Promise<Ledger> => {
     const ledger: Ledger = new Map()
     let disturbed = false
     const writer = async (number: number): Promise<void> => {
       for (let i = 0, after = 0; after < 3; i++) {
         const name = `w${number}-${i}`
         const wasOver = disturbed
-        const pair = [putOf(desk.table, name), putOf(desk.table, name, { rangeKey: 'twin', data: { s: 'x' } })]
+        const pair = [putOf(fixture.table, name), putOf(fixture.table, name, { rangeKey: 'twin', data: { s: 'x' } })]
         // Half of the writers put a record at a time, as most requests do.
-        const outcome = await desk
+        const outcome = await fixture
           .write(number % 2 === 0 ? pair : pair.slice(1), startMs + i)
           .then(() => 'applied', codeOf)
         ledger.set(name, outcome)
@@ -271,9 +271,9 @@ describe('under load', () => {
     return ledger
   }
 
-  const expectLedger = async (engine: Engine, desk: Desk, ledger: Ledger): Promise<void> => {
-    const versions = new Map((await desk.list(timeScan())).map((record) => [nameOf(record), record.updatedAtMs]))
-    const indexed = new Set(await desk.names(indexScan('i1', 'x')))
+  const expectLedger = async (engine: Engine, fixture: Fixture, ledger: Ledger): Promise<void> => {
+    const versions = new Map((await fixture.list(timeScan())).map((record) => [nameOf(record), record.updatedAtMs]))
+    const indexed = new Set(await fixture.names(indexScan('i1', 'x')))
     const wrong: string[] = []
     for (const [name, outcome] of ledger) {
       const [number, round] = name.slice(1).split('-').map(Number)
@@ -295,10 +295,10 @@ describe('under load', () => {
   }
 
   test('the server restarted, in order and by a crash: the ledger holds, ready says so', async () => {
-    const { engine, desk } = await openDesk()
-    const ledger = await keepLedger(desk, async () => {
+    const { engine, fixture } = await openFixture()
+    const ledger = await keepLedger(fixture, async () => {
       for (const how of ['crash', 'fast'] as const) {
-        await eventually('some load', async () => ((await desk.names(timeScan())).length > 20 ? true : undefined))
+        await eventually('some load', async () => ((await fixture.names(timeScan())).length > 20 ? true : undefined))
         expect(await engine.ready()).toBe(true)
         await server.stop(how)
         expect(await engine.ready()).toBe(false)
@@ -307,13 +307,13 @@ describe('under load', () => {
       }
     })
     expect([...ledger.values()].some((outcome) => outcome !== 'applied')).toBe(true)
-    await expectLedger(engine, desk, ledger)
+    await expectLedger(engine, fixture, ledger)
   })
 
   test('its connections killed again and again: the ledger holds', async () => {
-    const { engine, desk } = await openDesk()
+    const { engine, fixture } = await openFixture()
     let killed = 0
-    const ledger = await keepLedger(desk, async () => {
+    const ledger = await keepLedger(fixture, async () => {
       for (let round = 0; round < 12; round++) {
         const rows = await server.query(
           `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cubby' and datname = 'faults'`,
@@ -323,14 +323,14 @@ describe('under load', () => {
       }
     })
     expect(killed).toBeGreaterThan(10)
-    await expectLedger(engine, desk, ledger)
+    await expectLedger(engine, fixture, ledger)
   })
 
   test('a read whose connection is killed is asked again', async () => {
-    const { engine, desk } = await openDesk({ poolSize: 1 })
-    await desk.put('a')
+    const { engine, fixture } = await openFixture({ poolSize: 1 })
+    await fixture.put('a')
     for (let round = 0; round < 5; round++) {
-      const reads = Array.from({ length: 20 }, () => desk.get('a'))
+      const reads = Array.from({ length: 20 }, () => fixture.get('a'))
       const [, ...records] = await Promise.all([
         server.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cubby'`),
         ...reads,
@@ -352,45 +352,45 @@ describe('limits', () => {
   })
 
   test('a statement over its time limit is unavailable, and was not applied', async () => {
-    const { engine, desk } = await openDesk({ statementMsMax: 200 })
-    const version = await desk.put('slow', { data: { n: 1 } })
+    const { engine, fixture } = await openFixture({ statementMsMax: 200 })
+    const version = await fixture.put('slow', { data: { n: 1 } })
     const beside = await openTransaction()
     await beside.lock('slow')
     const outcomes = await Promise.all([
-      desk.write([putOf(desk.table, 'slow', { data: { n: 2 } })]).catch(codeOf),
-      desk.write([deleteOf('slow'), putOf(desk.table, 'other')]).catch(codeOf),
+      fixture.write([putOf(fixture.table, 'slow', { data: { n: 2 } })]).catch(codeOf),
+      fixture.write([deleteOf('slow'), putOf(fixture.table, 'other')]).catch(codeOf),
     ])
     await beside.end()
     expect(outcomes).toEqual(['unavailable', 'unavailable'])
-    expect(await desk.get('slow')).toMatchObject({ data: '{"n":1}', updatedAtMs: version })
-    expect(await desk.get('other')).toBeUndefined()
+    expect(await fixture.get('slow')).toMatchObject({ data: '{"n":1}', updatedAtMs: version })
+    expect(await fixture.get('other')).toBeUndefined()
     await expectSound(engine)
   })
 
   test('with every connection taken a request waits so long, then it is unavailable; later all is well', async () => {
-    const { desk } = await openDesk({ poolSize: 2, waitMsMax: 300 })
-    await desk.put('held')
+    const { fixture } = await openFixture({ poolSize: 2, waitMsMax: 300 })
+    await fixture.put('held')
     const beside = await openTransaction()
     await beside.lock('held')
-    const holding = [desk.put('held'), desk.put('held')]
+    const holding = [fixture.put('held'), fixture.put('held')]
     await waitingForLock()
-    await expectRefusal(desk.get('held'), 'unavailable')
+    await expectRefusal(fixture.get('held'), 'unavailable')
     await beside.end()
     await Promise.all(holding)
-    expect(await desk.get('held')).toBeDefined()
+    expect(await fixture.get('held')).toBeDefined()
   })
 
   test('no organization fills the queue, and they take turns', async () => {
-    const { engine, desk } = await openDesk({ poolSize: 1, waitMsMax: 20_000, statementMsMax: 20_000 })
-    const other = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
-    await desk.put('held')
+    const { engine, fixture } = await openFixture({ poolSize: 1, waitMsMax: 20_000, statementMsMax: 20_000 })
+    const other = await makeFixture(engine, {}, { tenant: await tenantOf(engine) })
+    await fixture.put('held')
     await other.put('a')
     const beside = await openTransaction()
     await beside.lock('held')
-    const holding = desk.put('held')
+    const holding = fixture.put('held')
     let served = 0
     const flood = Array.from({ length: connectionQueueRequestsMax / 4 + 100 }, () =>
-      desk.get('held').then(() => {
+      fixture.get('held').then(() => {
         served++
         return 'served'
       }, codeOf),
@@ -405,23 +405,23 @@ describe('limits', () => {
   })
 
   test('a server that has stopped answering costs the calls that wait for it, no others', async () => {
-    const { desk } = await openDesk({ poolSize: 1, statementMsMax: 100 })
-    await desk.put('a')
+    const { fixture } = await openFixture({ poolSize: 1, statementMsMax: 100 })
+    await fixture.put('a')
     const [row] = await server.query(
       `select pid from pg_stat_activity where application_name = 'cubby' order by backend_start desc limit 1`,
     )
     const pid = Number(row!.pid)
     process.kill(pid, 'SIGSTOP')
     try {
-      await expectRefusal(desk.write([putOf(desk.table, 'a')]), 'outcome_unknown')
-      expect(await desk.get('a')).toBeDefined()
+      await expectRefusal(fixture.write([putOf(fixture.table, 'a')]), 'outcome_unknown')
+      expect(await fixture.get('a')).toBeDefined()
     } finally {
       process.kill(pid, 'SIGCONT')
     }
   })
 
   test('a database without space is storage_full', async () => {
-    const { engine, desk } = await openDesk()
+    const { engine, fixture } = await openFixture()
     // The server's own word for it, from a trigger instead of a disk.
     await server.query(
       `create function no_space() returns trigger language plpgsql as $$ begin
@@ -431,9 +431,9 @@ describe('limits', () => {
       url,
     )
     try {
-      await expectRefusal(desk.write([putOf(desk.table, 'too-much')]), 'storage_full')
-      await expectRefusal(desk.write([putOf(desk.table, 'a'), putOf(desk.table, 'too-much')]), 'storage_full')
-      expect(await desk.names(timeScan())).toEqual([])
+      await expectRefusal(fixture.write([putOf(fixture.table, 'too-much')]), 'storage_full')
+      await expectRefusal(fixture.write([putOf(fixture.table, 'a'), putOf(fixture.table, 'too-much')]), 'storage_full')
+      expect(await fixture.names(timeScan())).toEqual([])
     } finally {
       await server.query('drop trigger no_space on cubby_record; drop function no_space', url)
     }
@@ -445,11 +445,11 @@ describe('limits', () => {
 // not be felt by those that happen to go with it.
 describe('puts that wait go together, and each has its own answer', () => {
   /** Puts that all wait behind one connection, which a lock from elsewhere holds. */
-  const putTogether = async (desk: Desk, puts: () => Promise<unknown>[]): Promise<unknown[]> => {
-    await desk.put('held')
+  const putTogether = async (fixture: Fixture, puts: () => Promise<unknown>[]): Promise<unknown[]> => {
+    await fixture.put('held')
     const beside = await openTransaction()
     await beside.lock('held')
-    const holding = desk.put('held')
+    const holding = fixture.put('held')
     await waitingForLock()
     const outcomes = Promise.all(puts().map((put) => put.catch(codeOf)))
     await beside.end()
@@ -458,70 +458,70 @@ describe('puts that wait go together, and each has its own answer', () => {
   }
 
   test('a revoked key and a deleted table refuse their own puts only', async () => {
-    const { engine, desk } = await openDesk({ poolSize: 1 })
-    const { tenant } = desk
+    const { engine, fixture } = await openFixture({ poolSize: 1 })
+    const { tenant } = fixture
     const other = await open()
     const revoked = await other.apiKeys.create(tenant.caller, makeApiKey({ kind: 'secret' }).kept, startMs)
-    const gone = await makeDesk(other, {}, { tenant, name: 'gone' })
+    const gone = await makeFixture(other, {}, { tenant, name: 'gone' })
     await Promise.all([
       other.apiKeys.revoke(tenant.operator, revoked.id, startMs),
       other.tables.delete(tenant.operator, 'app', 'gone', startMs),
     ])
     const callerOf = (i: number) => (i % 3 === 1 ? { orgId: tenant.org.id, apiKey: revoked } : tenant.caller)
-    const outcomes = await putTogether(desk, () =>
+    const outcomes = await putTogether(fixture, () =>
       numbered(12).map(async (name, i) => {
-        const table = i % 3 === 2 ? gone.table : desk.table
+        const table = i % 3 === 2 ? gone.table : fixture.table
         return (await engine.records.write(callerOf(i), table, [putOf(table, name)], startMs)).applied
       }),
     )
     expect(outcomes).toEqual(numbered(12).map((_, i) => [true, 'revoked_api_key', 'table_not_found'][i % 3]))
     const applied = numbered(12).filter((_, i) => i % 3 === 0)
-    expect((await desk.names(timeScan())).toSorted()).toEqual(['held', ...applied].toSorted())
+    expect((await fixture.names(timeScan())).toSorted()).toEqual(['held', ...applied].toSorted())
     await expectSound(engine)
   })
 
   test('one that waits too long for a lock is unavailable, the others are applied', async () => {
-    const { engine, desk } = await openDesk({ poolSize: 1, statementMsMax: 1_500, waitMsMax: 20_000 })
-    await desk.put('k000005', { data: { n: 'old' } })
+    const { engine, fixture } = await openFixture({ poolSize: 1, statementMsMax: 1_500, waitMsMax: 20_000 })
+    await fixture.put('k000005', { data: { n: 'old' } })
     const beside = await openTransaction()
     await beside.lock('k000005')
-    const outcomes = await putTogether(desk, () =>
+    const outcomes = await putTogether(fixture, () =>
       numbered(10).map(async (name) => {
-        await desk.put(name, { data: { n: 'new' } })
+        await fixture.put(name, { data: { n: 'new' } })
         return 'applied'
       }),
     )
     await beside.end()
     expect(outcomes).toEqual(numbered(10).map((name) => (name === 'k000005' ? 'unavailable' : 'applied')))
-    expect(await desk.get('k000005')).toMatchObject({ data: '{"n":"old"}' })
+    expect(await fixture.get('k000005')).toMatchObject({ data: '{"n":"old"}' })
     await expectSound(engine)
   })
 
   test('several on one record are all applied, with increasing versions; new records keep the order of arrival', async () => {
-    const { engine, desk } = await openDesk({ poolSize: 1 })
+    const { engine, fixture } = await openFixture({ poolSize: 1 })
     const names = ['z', 'same', 'b', 'same', 'a', 'same', 'y']
-    const versions = (await putTogether(desk, () =>
-      names.map((name, i) => desk.put(name, { data: { s: 'x', i } })),
+    const versions = (await putTogether(fixture, () =>
+      names.map((name, i) => fixture.put(name, { data: { s: 'x', i } })),
     )) as number[]
     const same = versions.filter((_, i) => names[i] === 'same')
     expect(same).toEqual([startMs, startMs + 1, startMs + 2])
-    expect(await desk.get('same')).toMatchObject({ data: '{"s":"x","i":5}' })
-    expect(await desk.names(indexScan('i1', 'x'))).toEqual(['z', 'same', 'b', 'a', 'y'])
+    expect(await fixture.get('same')).toMatchObject({ data: '{"s":"x","i":5}' })
+    expect(await fixture.names(indexScan('i1', 'x'))).toEqual(['z', 'same', 'b', 'a', 'y'])
     await expectSound(engine)
   })
 })
 
 describe('contention', () => {
   test('a deadlock with a transaction from elsewhere is tried again and comes through', async () => {
-    const { desk } = await openDesk()
-    for (const name of ['lock-a', 'lock-b']) await desk.put(name)
+    const { fixture } = await openFixture()
+    for (const name of ['lock-a', 'lock-b']) await fixture.put(name)
     // Whoever's time for a look at the locks comes first after both wait is given up. On a busy machine that may be the
     // transaction beside; then the batch was applied without a fault, and we try again.
     const isGivenUp = async (): Promise<boolean> => {
-      await desk.put('lock-b')
+      await fixture.put('lock-b')
       const beside = await openTransaction()
       await beside.lock('lock-b')
-      const batch = desk.write([putOf(desk.table, 'lock-a', { data: { n: 2 } }), deleteOf('lock-b')])
+      const batch = fixture.write([putOf(fixture.table, 'lock-a', { data: { n: 2 } }), deleteOf('lock-b')])
       await waitingForLock()
       const wasBatch = await beside.lock('lock-a').then(
         () => true,
@@ -536,46 +536,46 @@ describe('contention', () => {
     }
     let tries = 0
     while (!(await isGivenUp())) expect(++tries).toBeLessThan(10)
-    expect(await desk.names(timeScan())).toEqual(['lock-a'])
+    expect(await fixture.names(timeScan())).toEqual(['lock-a'])
     // It counts deadlocks, and each connection hands its count in with its first statement a second later.
     await eventually('a deadlock', async () => {
-      await Promise.all(Array.from({ length: 8 }, () => desk.get('lock-a')))
+      await Promise.all(Array.from({ length: 8 }, () => fixture.get('lock-a')))
       const [row] = await server.query(`select deadlocks from pg_stat_database where datname = 'faults'`)
       return Number(row!.deadlocks) > 0 || undefined
     })
   })
 
   test('serialization failures are tried again: racing batches all come through', async () => {
-    const { engine, desk } = await openDesk({
+    const { engine, fixture } = await openFixture({
       dialect: { planning: [`set default_transaction_isolation = 'serializable'`] },
     })
     const names = numbered(4)
     const results = await Promise.all(
       Array.from({ length: 6 }, (_, n) =>
-        desk.write(names.map((rangeKey) => putOf(desk.table, 'h', { rangeKey, data: { s: 'x', n } }))),
+        fixture.write(names.map((rangeKey) => putOf(fixture.table, 'h', { rangeKey, data: { s: 'x', n } }))),
       ),
     )
     expect(results.every((result) => result.applied)).toBe(true)
-    expect(new Set((await desk.list(primaryScan('h'))).map((record) => record.data)).size).toBe(1)
+    expect(new Set((await fixture.list(primaryScan('h'))).map((record) => record.data)).size).toBe(1)
     await expectSound(engine)
   })
 
   // A delete that finds no record locks none. Were that all, two batches could each apply a half in between the
   // halves of the other, and readers would meet a state that no order of the two can give.
   test('batches that swap one record for another leave exactly one, through two engines', async () => {
-    const { engine, desk } = await openDesk()
-    const there = await deskThrough(await open(), desk)
-    await desk.put('h', { rangeKey: 'a' })
-    const swap = async (through: Desk, seed: number): Promise<void> => {
+    const { engine, fixture } = await openFixture()
+    const there = await fixtureThrough(await open(), fixture)
+    await fixture.put('h', { rangeKey: 'a' })
+    const swap = async (through: Fixture, seed: number): Promise<void> => {
       for (let i = 0; i < 40; i++) {
         const [gone, made] = (seed + i) % 3 === 0 ? ['a', 'b'] : ['b', 'a']
-        const operations = [deleteOf('h', gone), putOf(desk.table, 'h', { rangeKey: made })]
+        const operations = [deleteOf('h', gone), putOf(fixture.table, 'h', { rangeKey: made })]
         const result: WriteResult = await through.write(i % 2 === 0 ? operations : operations.toReversed())
         expect(result.applied).toBe(true)
         expect(await through.list(primaryScan('h'))).toHaveLength(1)
       }
     }
-    await Promise.all([desk, there, desk, there, desk, there].map(swap))
+    await Promise.all([fixture, there, fixture, there, fixture, there].map(swap))
     await expectSound(engine)
   })
 })
@@ -583,24 +583,24 @@ describe('contention', () => {
 describe('several processes', () => {
   // The other process has key and table at hand and uses them all the time: nothing but the lease tells it.
   test('what one revokes or deletes is so for the other from the moment the promise resolves, within 3 s', async () => {
-    const { engine, desk } = await openDesk()
+    const { engine, fixture } = await openFixture()
     const other = await open()
     const spare = makeApiKey({ kind: 'secret' })
-    const apiKey = await engine.apiKeys.create(desk.tenant.caller, spare.kept, startMs)
-    const second = await makeDesk(engine, {}, { tenant: desk.tenant, name: 'second' })
+    const apiKey = await engine.apiKeys.create(fixture.tenant.caller, spare.kept, startMs)
+    const second = await makeFixture(engine, {}, { tenant: fixture.tenant, name: 'second' })
     let settled = false
     const late: string[] = []
     const use = async (number: number): Promise<void> => {
       for (let i = 0; !settled || i < 50; i++) {
         const wasSettled = settled
         const found = await other.apiKeys.find(spare.text)
-        const table = await other.tables.find(desk.tenant.org.id, 'app', 'second')
+        const table = await other.tables.find(fixture.tenant.org.id, 'app', 'second')
         if (wasSettled && found!.revokedAtMs === null) late.push('the key was found active')
         if (wasSettled && table !== undefined) late.push('the table was found active')
-        const caller = { orgId: desk.tenant.org.id, apiKey }
+        const caller = { orgId: fixture.tenant.org.id, apiKey }
         const writes = [
-          other.records.write(caller, desk.table, [putOf(desk.table, `k${number}-${i}`)], startMs),
-          other.records.write(desk.tenant.caller, second.table, [putOf(second.table, `t${number}-${i}`)], startMs),
+          other.records.write(caller, fixture.table, [putOf(fixture.table, `k${number}-${i}`)], startMs),
+          other.records.write(fixture.tenant.caller, second.table, [putOf(second.table, `t${number}-${i}`)], startMs),
         ]
         for (const outcome of await Promise.all(writes.map((write) => write.then(() => 'applied', codeOf)))) {
           if (wasSettled && outcome === 'applied') late.push('a write was applied')
@@ -611,42 +611,42 @@ describe('several processes', () => {
     await Bun.sleep(100)
     // The users go on until both are done: either that waited for them to stop would never end.
     await Promise.all([
-      engine.apiKeys.revoke(desk.tenant.operator, spare.kept.id, startMs),
-      engine.tables.delete(desk.tenant.caller, 'app', 'second', startMs),
+      engine.apiKeys.revoke(fixture.tenant.operator, spare.kept.id, startMs),
+      engine.tables.delete(fixture.tenant.caller, 'app', 'second', startMs),
     ])
     settled = true
-    const before = (await desk.names(timeScan())).length
+    const before = (await fixture.names(timeScan())).length
     await Promise.all(users)
     expect(late).toEqual([])
-    expect(await desk.names(timeScan())).toHaveLength(before)
+    expect(await fixture.names(timeScan())).toHaveLength(before)
   })
 
   test('a write that began before a revocation and hangs is not applied after it', async () => {
-    const { engine, desk } = await openDesk()
-    const other = await deskThrough(await open(), desk)
-    const version = await desk.put('stuck', { data: { n: 1 } })
+    const { engine, fixture } = await openFixture()
+    const other = await fixtureThrough(await open(), fixture)
+    const version = await fixture.put('stuck', { data: { n: 1 } })
     const beside = await openTransaction()
     await beside.lock('stuck')
-    const stuck = other.write([putOf(desk.table, 'stuck', { data: { n: 2 } })]).then(() => 'applied', codeOf)
+    const stuck = other.write([putOf(fixture.table, 'stuck', { data: { n: 2 } })]).then(() => 'applied', codeOf)
     await waitingForLock()
     // The lock is held until it is revoked: a revocation that waited for the write would never end.
-    await engine.apiKeys.revoke(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
+    await engine.apiKeys.revoke(fixture.tenant.operator, fixture.tenant.apiKey.id, startMs)
     await beside.end()
     expect(await stuck).toBe('unavailable')
-    expect(await desk.get('stuck')).toMatchObject({ data: '{"n":1}', updatedAtMs: version })
+    expect(await fixture.get('stuck')).toMatchObject({ data: '{"n":1}', updatedAtMs: version })
   })
 
   test('sweeps go by the database’s clock where a process’s runs ahead', async () => {
-    const { engine, desk } = await openDesk()
+    const { engine, fixture } = await openFixture()
     const soon = Math.floor(Date.now() / 1000) + 3_600
-    await desk.put('soon', { ttlSeconds: soon })
-    await desk.put('gone', { ttlSeconds: startSeconds })
+    await fixture.put('soon', { ttlSeconds: soon })
+    await fixture.put('gone', { ttlSeconds: startSeconds })
     await engine.maintenance.sweepExpired((soon + 86_400) * 1000, 500)
-    expect(await desk.get('soon')).toBeDefined()
-    expect(await desk.get('gone', '#', startMs - 1)).toBeUndefined()
-    await engine.tables.delete(desk.tenant.caller, 'app', 'orders', Date.now())
+    expect(await fixture.get('soon')).toBeDefined()
+    expect(await fixture.get('gone', '#', startMs - 1)).toBeUndefined()
+    await engine.tables.delete(fixture.tenant.caller, 'app', 'orders', Date.now())
     await engine.maintenance.purgeTables(Date.now() + 365 * 86_400_000, 500)
-    expect(await engine.tables.restore(desk.tenant.caller, 'app', 'orders', undefined, Date.now())).toMatchObject({
+    expect(await engine.tables.restore(fixture.tenant.caller, 'app', 'orders', undefined, Date.now())).toMatchObject({
       outcome: 'restored',
     })
   })

@@ -16,7 +16,7 @@ import {
   type Tenant,
   tenantThrough,
   versionsOf,
-} from './conformance/material.ts'
+} from './conformance/fixture.ts'
 import { expectSound } from './engine-conformance.ts'
 import { eventually } from './harness.ts'
 import { bucketOf, contentOf, makeBucket, type TestBucket } from './postgres-files.ts'

@@ -7,7 +7,7 @@ import { migrations } from '../src/engines/postgres/migrations/migrations.ts'
 import { schemaVersion } from '../src/engines/postgres/migrations/schema.ts'
 import type { Engine } from '../src/store/engine.ts'
 import { expectSound } from './engine-conformance.ts'
-import { type Answer, type Api, eventually, makeTempDir, removeTempDir, runCubby, Server } from './harness.ts'
+import { type Api, type ApiResponse, eventually, makeTempDir, removeTempDir, runCubby, Server } from './harness.ts'
 import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 import { dayMs, findChangedAnswers } from './stores/expected.ts'
 import { folderOf, openCopy, postgresStores, programOf, readExpected, versions } from './stores/kept-stores.ts'
@@ -365,7 +365,7 @@ describe('a process of version 0.1', () => {
     let migratedAt = Number.POSITIVE_INFINITY
     let stopped = false
     const answers: { kind: string; name: string; status: number; startedAt: number }[] = []
-    const requests: Record<string, (name: string) => Promise<Answer>> = {
+    const requests: Record<string, (name: string) => Promise<ApiResponse>> = {
       put: (name) => api.put(people, { hashKey: name, data: { city: 'Paris' } }),
       'put if absent': (name) => api.put(people, { hashKey: name, data: {} }, { 'If-None-Match': '*' }),
       batch: (name) => api.post(`${people}/batch`, { operations: [{ op: 'put', hashKey: name, data: {} }] }),

@@ -10,7 +10,7 @@ import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import { findRecord } from '../src/operations/records/get-record.ts'
 import { queryRecords } from '../src/operations/records/query-records.ts'
 import type { ApiKey } from '../src/store/api-keys.ts'
-import { expectRefusal, makeDesk, putOf, startMs } from './conformance/material.ts'
+import { expectRefusal, makeFixture, putOf, startMs } from './conformance/fixture.ts'
 import { eventually } from './harness.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { taskServices } from './task-services.ts'
@@ -172,7 +172,7 @@ describe('with every connection taken', () => {
       const address = { db: 'app', table: 'orders' }
       const locker = await Session.connect(parseStoreUrl(url), 5_000)
       try {
-        const { tenant, table, put } = await makeDesk(engine)
+        const { tenant, table, put } = await makeFixture(engine)
         const { text, kept } = makeApiKey({ kind: 'public', name: 'in every browser' })
         await engine.apiKeys.create(tenant.caller, kept, startMs)
         const other = (await engine.apiKeys.find(text))!

@@ -8,7 +8,7 @@ import { PipelineFailure, type Session } from '../src/engines/postgres/connectio
 import { toCallersError } from '../src/engines/postgres/connection/failure.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import { endAllServing, spawnServe } from './cli/serve-process.ts'
-import { makeDesk } from './conformance/material.ts'
+import { makeFixture } from './conformance/fixture.ts'
 import { freePort, type PostgresServer, startPostgres } from './postgres-server.ts'
 import { findPgBouncer } from './tools.ts'
 
@@ -145,7 +145,7 @@ ${setting}
 
   test('in session mode all is well', async () => {
     const engine = await openPostgresEngine({ url: await startPooler('session'), leaseMs: 20 })
-    const { put, get } = await makeDesk(engine)
+    const { put, get } = await makeFixture(engine)
     await Promise.all(Array.from({ length: 50 }, (_, i) => put(`k${i}`)))
     expect((await get('k7'))?.data).toBe('{}')
     await engine.close()

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { CubbyError } from '../src/core/errors.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import type { Engine } from '../src/store/engine.ts'
-import { type Desk, deleteOf, makeDesk, makeTenant, putOf, startMs } from './conformance/material.ts'
+import { deleteOf, type Fixture, makeFixture, makeTenant, putOf, startMs } from './conformance/fixture.ts'
 import { makeBench } from './conformance/runs.ts'
 import { eventually, runCubby, startServer } from './harness.ts'
 import { sumOf } from './metrics/exposition-rules.ts'
@@ -87,25 +87,25 @@ const isGet = ({ name }: Named): boolean => name === 'get'
 /** Everything that is written to a distributed table, each prepared before the worker is lost. */
 const writes: Record<string, (engine: Engine) => Promise<() => Promise<unknown>>> = {
   async 'a put'(engine) {
-    const { put } = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    const { put } = await makeFixture(engine, {}, { tenant: await tenantOf(engine) })
     return () => put('k')
   },
   async 'a put with If-Match'(engine) {
-    const { put } = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    const { put } = await makeFixture(engine, {}, { tenant: await tenantOf(engine) })
     const version = await put('k')
     return () => put('k', { condition: { version } })
   },
   async 'a delete'(engine) {
-    const { put, remove } = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    const { put, remove } = await makeFixture(engine, {}, { tenant: await tenantOf(engine) })
     await put('k')
     return () => remove('k')
   },
   async 'a batch of puts'(engine) {
-    const { write, table } = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    const { write, table } = await makeFixture(engine, {}, { tenant: await tenantOf(engine) })
     return () => write([putOf(table, 'a', { condition: 'absent' }), putOf(table, 'b')])
   },
   async 'a batch with a delete'(engine) {
-    const { put, write, table } = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    const { put, write, table } = await makeFixture(engine, {}, { tenant: await tenantOf(engine) })
     await put('a')
     return () => write([deleteOf('a'), putOf(table, 'b')])
   },
@@ -168,7 +168,7 @@ const writes: Record<string, (engine: Engine) => Promise<() => Promise<unknown>>
   },
   async 'a batch of records and runs'(engine) {
     const tenant = await tenantOf(engine)
-    const { table } = await makeDesk(engine, {}, { tenant })
+    const { table } = await makeFixture(engine, {}, { tenant })
     const { task } = await makeBench(engine, {}, { tenant })
     const run = { id: 'one', isNamed: true, key: null, payload: '{}', at: { delayMs: 0 } }
     return () =>
@@ -201,13 +201,13 @@ describe('as on Citus, a worker is lost at the last step of', () => {
 })
 
 describe('as on Citus', () => {
-  const openDesk = async (): Promise<Desk> => {
+  const openFixture = async (): Promise<Fixture> => {
     const engine = await open(proxy.urlOf(citusUrl))
-    return makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    return makeFixture(engine, {}, { tenant: await tenantOf(engine) })
   }
 
   test('what a worker had committed is there, although it was answered with an error', async () => {
-    const { put, remove, get } = await openDesk()
+    const { put, remove, get } = await openFixture()
     const version = await put('k')
     const [sqlState, message] = lost[0]!
     fail(isWrite, { sqlState, message, applied: true, timesMax: 1 })
@@ -219,7 +219,7 @@ describe('as on Citus', () => {
   })
 
   test('a write that reached no worker is repeated, and is 503 if that does not help', async () => {
-    const { put, write, table, get } = await openDesk()
+    const { put, write, table, get } = await openFixture()
     for (const [sqlState, message] of refused) {
       for (const isSingle of [true, false]) {
         const attempt = () =>
@@ -237,7 +237,7 @@ describe('as on Citus', () => {
   })
 
   test('a statement before the last one has written nothing: the transaction is repeated', async () => {
-    const { write, table, get } = await openDesk()
+    const { write, table, get } = await openFixture()
     for (const [sqlState, message] of lost) {
       const matches = ({ name }: ProxiedStatement) => name.startsWith('batch_put')
       fail(matches, { sqlState, message, applied: false, timesMax: 1 })
@@ -251,7 +251,7 @@ describe('as on Citus', () => {
   })
 
   test('reads are repeated, and are 503 if that does not help', async () => {
-    const { put, get } = await openDesk()
+    const { put, get } = await openFixture()
     await put('k', { data: { n: 1 } })
     for (const [sqlState, message] of [...lost, ...refused]) {
       fail(isGet, { sqlState, message, applied: false, timesMax: 1 })
@@ -365,18 +365,18 @@ describe('as on Citus, while a worker is lost', () => {
 
   test('sweeps and purges of other workers go on', async () => {
     const { url, engine, tenant } = await openAlone()
-    const desks = [
-      await makeDesk(engine, {}, { tenant, name: 'lost' }),
-      await makeDesk(engine, {}, { tenant, name: 'other' }),
+    const fixtures = [
+      await makeFixture(engine, {}, { tenant, name: 'lost' }),
+      await makeFixture(engine, {}, { tenant, name: 'other' }),
     ]
     const benches = [
       await makeBench(engine, {}, { tenant, name: 'lost' }),
       await makeBench(engine, {}, { tenant, name: 'other' }),
     ]
-    for (const { put } of desks) await put('k', { ttlSeconds: startMs / 1000 - 10 })
+    for (const { put } of fixtures) await put('k', { ttlSeconds: startMs / 1000 - 10 })
     for (const { add, cancel } of benches) await cancel(await add())
-    for (const { table } of desks) await engine.tables.delete(tenant.caller, 'app', table.name, startMs)
-    loseWorkerOf(desks[0]!.table.id, benches[0]!.task.id)
+    for (const { table } of fixtures) await engine.tables.delete(tenant.caller, 'app', table.name, startMs)
+    loseWorkerOf(fixtures[0]!.table.id, benches[0]!.task.id)
     const later = Date.now() + 30 * 86_400_000
     expect(await engine.maintenance.sweepExpired(startMs + 600_000, 50)).toBe(1)
     expect(await engine.runs.sweepFinished(later, 50)).toBe(1)
@@ -433,7 +433,7 @@ describe('as on Citus, while a worker is lost', () => {
 describe('on PostgreSQL itself', () => {
   test('an error of the server before the commit means that nothing was applied: the write is repeated', async () => {
     const engine = await open(proxy.urlOf(plainUrl))
-    const { put, get } = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    const { put, get } = await makeFixture(engine, {}, { tenant: await tenantOf(engine) })
     const version = await put('k')
     fail(isWrite, { sqlState: '57P01', message: lost[2]![1], applied: false, timesMax: 1 })
     expect(await put('k', { condition: { version } })).toBe(version + 1)

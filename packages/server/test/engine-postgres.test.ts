@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
-import { makeDesk } from './conformance/material.ts'
+import { makeFixture } from './conformance/fixture.ts'
 import { describeEngine } from './engine-conformance.ts'
 import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 
@@ -30,10 +30,10 @@ describeEngine('postgres', {
 test('verify finds records of tables that do not exist, whatever ids they have', async () => {
   const engine = await open()
   try {
-    const first = await makeDesk(engine, {}, { name: 'first' })
-    const middle = await makeDesk(engine, {}, { tenant: first.tenant, name: 'middle' })
-    const last = await makeDesk(engine, {}, { tenant: first.tenant, name: 'last' })
-    for (const desk of [first, middle, last]) await desk.put('sound')
+    const first = await makeFixture(engine, {}, { name: 'first' })
+    const middle = await makeFixture(engine, {}, { tenant: first.tenant, name: 'middle' })
+    const last = await makeFixture(engine, {}, { tenant: first.tenant, name: 'last' })
+    for (const fixture of [first, middle, last]) await fixture.put('sound')
     const between = middle.table.id
     await server.query(`delete from cubby_table where id = ${between}`, url)
     const strays = [-5, between, last.table.id + 1, last.table.id + 1_000]

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Connection } from '../src/engines/sqlite/connection.ts'
 import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
 import { checkStore } from '../src/engines/sqlite/maintenance/check.ts'
-import { makeDesk } from './conformance/material.ts'
+import { makeFixture } from './conformance/fixture.ts'
 import { makeBench } from './conformance/runs.ts'
 
 // `verify` works beside a server and holds no snapshot between two of its statements. Without the second look at a row, a sweep
@@ -35,9 +35,9 @@ class Interrupted extends Connection {
 const findingsWhile = async (sql: string, meanwhile: (db: Connection) => void): Promise<string[]> => {
   const dir = mkdtempSync(join(tmpdir(), 'cubby-check-'))
   const engine = await openSqliteEngine({ dataDir: dir })
-  const desk = await makeDesk(engine)
-  await desk.put('a')
-  const bench = await makeBench(engine, {}, { tenant: desk.tenant })
+  const fixture = await makeFixture(engine)
+  await fixture.put('a')
+  const bench = await makeBench(engine, {}, { tenant: fixture.tenant })
   await bench.add({})
   await engine.close()
   const db = new Interrupted(join(dir, 'cubby.db'), sql, meanwhile)

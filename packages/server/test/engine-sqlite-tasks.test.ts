@@ -12,7 +12,7 @@ import { type EmbeddedEngine, openSqliteEngine } from '../src/engines/sqlite/eng
 import { makeSchema } from '../src/engines/sqlite/migrations/schema.ts'
 import * as statements from '../src/engines/sqlite/runs/due-statements.ts'
 import type { Table } from '../src/store/tables.ts'
-import { expectRefusal, makeTenant, startMs, type Tenant } from './conformance/material.ts'
+import { expectRefusal, makeTenant, startMs, type Tenant } from './conformance/fixture.ts'
 import { declared, makeBench } from './conformance/runs.ts'
 import { expectSound } from './engine-conformance.ts'
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
-import { makeDesk, putOf } from './conformance/material.ts'
+import { makeFixture, putOf } from './conformance/fixture.ts'
 
 // Neither what is handed to the writer while it commits nor a view that a read opened meanwhile may keep the log from
 // starting over. Where it does not, this load leaves 600 MB.
@@ -13,7 +13,7 @@ test('the log is bounded while writers and readers never pause', async () => {
   const draw = (below: number): number => Math.floor(Math.random() * below)
   const text = 'x'.repeat(250)
   try {
-    const desk = await makeDesk(engine, {
+    const fixture = await makeFixture(engine, {
       i1: { hashField: 'a', rangeField: 'n' },
       i2: { hashField: 'b', rangeField: 'n' },
     })
@@ -22,8 +22,8 @@ test('the log is bounded while writers and readers never pause', async () => {
         const base = draw(50_000)
         const keys = Array.from({ length: 25 }, (_, k) => `k${(base + k * 2_000) % 50_000}`)
         const data = () => ({ a: `a${draw(200)}`, b: `b${draw(200)}`, n: draw(1e9), text })
-        await desk.write(keys.map((key) => putOf(desk.table, key, { data: data() })))
-        expect(await desk.get(keys[0]!)).toBeDefined()
+        await fixture.write(keys.map((key) => putOf(fixture.table, key, { data: data() })))
+        expect(await fixture.get(keys[0]!)).toBeDefined()
       }
     }
     await Promise.all(Array.from({ length: 64 }, work))

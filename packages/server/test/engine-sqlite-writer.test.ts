@@ -8,7 +8,7 @@ import { type Fault, planFaults } from '../src/engines/sqlite/disk/fault-point.t
 import { type EmbeddedEngine, openSqliteEngine } from '../src/engines/sqlite/engine.ts'
 import { prepareStore } from '../src/engines/sqlite/migrations/prepare-store.ts'
 import { ThreadWriteChannel } from '../src/engines/sqlite/write/thread-write-channel.ts'
-import { type Desk, makeDesk, startMs, timeScan } from './conformance/material.ts'
+import { type Fixture, makeFixture, startMs, timeScan } from './conformance/fixture.ts'
 import { expectSound } from './engine-conformance.ts'
 import { eventually, makeTempDir, removeTempDir } from './harness.ts'
 
@@ -20,13 +20,13 @@ setDefaultTimeout(120_000)
 let dir: string
 let faults: string
 let engine: EmbeddedEngine
-let desk: Desk
+let fixture: Fixture
 
 beforeEach(async () => {
   dir = makeTempDir()
   faults = join(dir, 'faults')
   engine = await openSqliteEngine({ dataDir: join(dir, 'data'), faults })
-  desk = await makeDesk(engine)
+  fixture = await makeFixture(engine)
 })
 afterEach(async () => {
   await engine.close()
@@ -37,7 +37,7 @@ const plan = (fault: Fault): void => planFaults(faults, [fault])
 
 /** `applied`, or the code of the refusal. */
 const tryPut = (name: string): Promise<string> =>
-  desk.put(name).then(
+  fixture.put(name).then(
     () => 'applied',
     (error) => (error instanceof CubbyError ? error.code : String(error)),
   )
@@ -53,10 +53,10 @@ describe('the writer thread dies with a commit open', () => {
     expect(existsSync(`${faults}.hit`)).toBe(true)
     expect(new Set(outcomes)).toEqual(new Set(['outcome_unknown', 'unavailable']))
     expect(outcomes.filter((outcome) => outcome === 'outcome_unknown').length).toBeLessThanOrEqual(commitRequestsMax)
-    expect(await desk.names(timeScan())).toEqual([])
+    expect(await fixture.names(timeScan())).toEqual([])
     // The next thread is not kept waiting by the transaction of the dead one.
     await putsAgain()
-    expect(await desk.names(timeScan())).toEqual(['again'])
+    expect(await fixture.names(timeScan())).toEqual(['again'])
     await expectSound(engine)
   })
 })
@@ -66,7 +66,7 @@ describe('a failed commit', () => {
     plan({ at: 'commit', code: 'SQLITE_PROTOCOL' })
     expect(await tryPut('a')).toBe('outcome_unknown')
     expect(await tryPut('b')).toBe('applied')
-    expect(await desk.names(timeScan())).toEqual(['b'])
+    expect(await fixture.names(timeScan())).toEqual(['b'])
     await expectSound(engine)
   })
 
@@ -74,7 +74,7 @@ describe('a failed commit', () => {
     plan({ at: 'commit', code: 'SQLITE_FULL' })
     expect(await tryPut('a')).toBe('storage_full')
     expect(await tryPut('b')).toBe('applied')
-    expect(await desk.names(timeScan())).toEqual(['b'])
+    expect(await fixture.names(timeScan())).toEqual(['b'])
     await expectSound(engine)
   })
 })
@@ -88,7 +88,7 @@ describe('a fatal statement', () => {
       plan({ at: 'statement', code })
       expect(await Promise.all(['a', 'b'].map(tryPut))).toEqual([answer, answer])
       expect(await tryPut('c')).toBe('applied')
-      expect(await desk.names(timeScan())).toEqual(['c'])
+      expect(await fixture.names(timeScan())).toEqual(['c'])
       await expectSound(engine)
     })
   }
@@ -98,7 +98,7 @@ test('a statement that fails by itself: nothing of it is applied, and ids of its
   plan({ at: 'statement', code: 'SQLITE_ERROR' })
   expect(await tryPut('a')).toBe('internal')
   expect(await tryPut('b')).toBe('applied')
-  expect(await desk.names(timeScan())).toEqual(['b'])
+  expect(await fixture.names(timeScan())).toEqual(['b'])
   await expectSound(engine)
 })
 
@@ -138,7 +138,7 @@ test('a committed write is answered whatever the callback after the commit throw
 test('a revocation by a guest is answered only when no lease of the server is older than it', async () => {
   const guest = await openSqliteEngine({ dataDir: join(dir, 'data'), role: 'guest' })
   try {
-    const { tenant } = desk
+    const { tenant } = fixture
     for (let round = 0; round < 4; round++) {
       const { kept, text } = makeApiKey({ kind: 'public' })
       await engine.apiKeys.create(tenant.caller, kept, startMs)

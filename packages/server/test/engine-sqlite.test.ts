@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CubbyError } from '../src/core/errors.ts'
 import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
-import { deleteOf, makeDesk, putOf, timeScan } from './conformance/material.ts'
+import { deleteOf, makeFixture, putOf, timeScan } from './conformance/fixture.ts'
 import { describeEngine, expectSound } from './engine-conformance.ts'
 import { eventually } from './harness.ts'
 
@@ -58,9 +58,9 @@ test.skipIf(process.platform !== 'linux')('an open store holds the lock on the i
   const engine = await openSqliteEngine({ dataDir: dir })
   try {
     expect(locks()).toContainEqual(expect.stringMatching(/READ .* 128 128$/))
-    const desk = await makeDesk(engine)
-    await desk.put('a')
-    expect(await desk.get('a')).toBeDefined()
+    const fixture = await makeFixture(engine)
+    await fixture.put('a')
+    expect(await fixture.get('a')).toBeDefined()
     expect(locks()).toContainEqual(expect.stringMatching(/READ .* 128 128$/))
   } finally {
     await engine.close()
@@ -74,19 +74,19 @@ test('the log is copied and starts over when nothing was written for a moment', 
   const beside = new Database(join(dir, 'cubby.db'))
   const state = beside.prepare<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(NOOP)')
   try {
-    const desk = await makeDesk(engine)
-    const put = (i: number) => desk.put(`k${i}`, { data: { text: 'x'.repeat(20_000) } })
+    const fixture = await makeFixture(engine)
+    const put = (i: number) => fixture.put(`k${i}`, { data: { text: 'x'.repeat(20_000) } })
     // A put that comes while the file is still being synced keeps the log from starting over that time.
     await eventually('the log starts over', async () => {
       await Promise.all(Array.from({ length: 400 }, (_, i) => put(i)))
-      expect(await desk.get('k0')).toBeDefined()
+      expect(await fixture.get('k0')).toBeDefined()
       expect(state.get()!.log).toBeGreaterThan(1_000)
       await eventually('all is copied', () => (state.get()!.log === state.get()!.checkpointed ? true : undefined))
       await Bun.sleep(100)
       await put(0)
       return state.get()!.log < 100 ? true : undefined
     })
-    expect((await desk.names(timeScan())).length).toBe(400)
+    expect((await fixture.names(timeScan())).length).toBe(400)
   } finally {
     beside.close()
     await engine.close()
@@ -101,12 +101,12 @@ test('a batch that fails half-way leaves nothing, and the others of its commit a
   const failures: unknown[] = []
   const engine = await openSqliteEngine({ dataDir: dir, log: (_, message) => failures.push(message) })
   try {
-    const desk = await makeDesk(engine, { i1: { hashField: 's' } })
-    const first = await desk.put('old', { data: { s: 'x', n: 1 } })
+    const fixture = await makeFixture(engine, { i1: { hashField: 's' } })
+    const first = await fixture.put('old', { data: { s: 'x', n: 1 } })
     const beside = new Database(join(dir, 'cubby.db'))
     beside.run(`CREATE TRIGGER fault BEFORE INSERT ON records WHEN NEW.hash_key = CAST('fault' AS BLOB)
       BEGIN SELECT RAISE(ABORT, 'a fault'); END`)
-    const put = (name: string, s = 'x') => putOf(desk.table, name, { data: { s } })
+    const put = (name: string, s = 'x') => putOf(fixture.table, name, { data: { s } })
     const outcomes = await Promise.all(
       [
         [put('before')],
@@ -115,19 +115,19 @@ test('a batch that fails half-way leaves nothing, and the others of its commit a
         [put('fault')],
         [put('after')],
       ].map((operations) =>
-        desk.write(operations).then(
+        fixture.write(operations).then(
           (result) => (result.applied ? 'applied' : 'refused'),
           (error) => (error instanceof CubbyError ? error.code : String(error)),
         ),
       ),
     )
     expect(outcomes).toEqual(['applied', 'internal', 'applied', 'internal', 'applied'])
-    expect(await desk.names(timeScan())).toEqual(['old', 'before', 'a', 'b', 'after'])
-    expect(await desk.get('old')).toMatchObject({ data: '{"s":"x","n":1}', updatedAtMs: first })
+    expect(await fixture.names(timeScan())).toEqual(['old', 'before', 'a', 'b', 'after'])
+    expect(await fixture.get('old')).toMatchObject({ data: '{"s":"x","n":1}', updatedAtMs: first })
     expect(failures).toContain('write failed')
     beside.run('DROP TRIGGER fault')
     beside.close()
-    await desk.put('fault')
+    await fixture.put('fault')
     await expectSound(engine)
   } finally {
     await engine.close()
@@ -153,8 +153,8 @@ describe('sqlite check', () => {
       const dir = makeDataDir()
       try {
         const engine = await openSqliteEngine({ dataDir: dir })
-        const desk = await makeDesk(engine, { i1: { hashField: 's', rangeField: 's' } })
-        for (const name of 'abc') await desk.put(name, { data: { s: 'x' } })
+        const fixture = await makeFixture(engine, { i1: { hashField: 's', rangeField: 's' } })
+        for (const name of 'abc') await fixture.put(name, { data: { s: 'x' } })
         await engine.close()
         const path = join(dir, 'cubby.db')
         const db = new Database(path)

@@ -9,7 +9,7 @@ import { Connection } from '../src/engines/sqlite/connection.ts'
 import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
 import type { Engine } from '../src/store/engine.ts'
 import { type Backlog, countLooks, loadBacklog } from './conformance/backlogs.ts'
-import { makeTenant } from './conformance/material.ts'
+import { makeTenant } from './conformance/fixture.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 // One organization with 10,000 schedules of every second, or 10,000 leases that expire at once, must not delay another one: the

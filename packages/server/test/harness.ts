@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { type ApiResponse, type Json, tryJson } from './answer.ts'
+import { type ApiResponse, type Json, tryJson } from './api-response.ts'
 import { connectRaw, type RawConnection, type RawOptions, rawRequest } from './raw-connection.ts'
 
-export type { ApiResponse as Answer, Json }
+export type { ApiResponse, Json }
 
 // The real server process on a directory of its own, and two ways to speak with it: `fetch`, and a raw socket
 // for what fetch would correct before sending (paths, headers, partial bodies).
@@ -323,7 +323,7 @@ export class Server {
     const connection = await this.connect()
     try {
       connection.send(rawRequest(this, method, target, options))
-      return checkAnswer(await connection.answer(method === 'HEAD'), options.key)
+      return checkResponse(await connection.answer(method === 'HEAD'), options.key)
     } finally {
       connection.close()
     }
@@ -439,7 +439,7 @@ const request = async (server: Server, method: string, path: string, options: Re
     redirect: 'manual',
   })
   const text = await response.text()
-  return checkAnswer({ status: response.status, headers: response.headers, text, body: tryJson(text) }, options.key)
+  return checkResponse({ status: response.status, headers: response.headers, text, body: tryJson(text) }, options.key)
 }
 
 const chunksOf = (bytes: Uint8Array): ReadableStream<Uint8Array> => {
@@ -454,7 +454,7 @@ const chunksOf = (bytes: Uint8Array): ReadableStream<Uint8Array> => {
 }
 
 /** Checks on every answer that a test gets what must hold for all of them. */
-export const checkAnswer = (answer: ApiResponse, key?: string): ApiResponse => {
+export const checkResponse = (answer: ApiResponse, key?: string): ApiResponse => {
   const fail = (promise: string): never => {
     const shown = JSON.stringify(Object.fromEntries(answer.headers as unknown as Iterable<[string, string]>))
     throw new Error(`${promise}; got ${answer.status} ${shown} ${answer.text.slice(0, 500)}`)

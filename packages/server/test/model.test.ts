@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import { isWhole, startServer } from './harness.ts'
 import { SteppedClock } from './model/clock.ts'
-import { Lane } from './model/lane.ts'
+import { ModelClient } from './model/model-client.ts'
 import { Random, testSeed } from './model/random.ts'
 
 // Each rule of the contract has its own test elsewhere. This test combines them. Without it, two rules that work alone (an
 // expired record, overwritten in a batch, in a table that was restored) could break each other unnoticed.
 
-const lanesMax = 8
+const clientsMax = 8
 const rounds = 40
 /** Each step is one or a few requests. CUBBY_TEST_MODEL_STEPS sets another number. */
 const steps = Number(process.env.CUBBY_TEST_MODEL_STEPS ?? (isWhole ? 6_000 : 1_500))
@@ -20,11 +20,11 @@ test('random requests are answered as a naive store in memory answers them', asy
   try {
     const clock = new SteppedClock(server)
     const organizations = [await server.createOrganization(), await server.createOrganization()]
-    // Lanes share organizations and commits, never a database.
-    const lanes = Array.from({ length: lanesMax }, (_, i) => {
+    // Clients share organizations and commits, never a database.
+    const clients = Array.from({ length: clientsMax }, (_, i) => {
       const { secretKey, publicKey } = organizations[i % organizations.length]!
       const db = `db-${Math.floor(i / organizations.length)}`
-      return new Lane({
+      return new ModelClient({
         db,
         clock,
         random: new Random(random.int(0, 0xffffffff)),
@@ -32,16 +32,16 @@ test('random requests are answered as a naive store in memory answers them', asy
         open: server.as(publicKey),
       })
     })
-    await Promise.all(lanes.map((lane) => lane.start()))
+    await Promise.all(clients.map((client) => client.start()))
     for (let round = 0; round < rounds; round++) {
-      await Promise.all(lanes.map((lane) => lane.run(Math.ceil(steps / rounds / lanesMax))))
+      await Promise.all(clients.map((client) => client.run(Math.ceil(steps / rounds / clientsMax))))
       clock.step(
         random,
-        lanes.flatMap((lane) => [...lane.naive.deadlines()]),
+        clients.flatMap((client) => [...client.naive.deadlines()]),
       )
       if (round === rounds / 2) await server.restart(random.pick(['SIGTERM', 'SIGKILL']))
     }
-    await Promise.all(lanes.map((lane) => lane.compareAll()))
+    await Promise.all(clients.map((client) => client.compareAll()))
     const verified = await server.cubby('verify')
     expect(verified).toMatchObject({ exitCode: 0, stderr: '' })
   } catch (error) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { Validator } from '@seriousme/openapi-schema-validator'
 import packageJson from '../package.json' with { type: 'json' }
 import { errorCodes } from '../src/core/error-codes.ts'
-import { fileUrlPath, fileUrlRoutes } from '../src/http/files-door.ts'
+import { fileUrlPath, fileUrlRoutes } from '../src/http/file-url-endpoint.ts'
 import { isVerbAsKey, openRoutes, routes } from '../src/http/routes.ts'
 import { statusOf } from '../src/http/status.ts'
 import { type Json, type Server, startServer } from './harness.ts'

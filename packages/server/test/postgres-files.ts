@@ -4,7 +4,7 @@ import type { FileContent } from '../src/core/files/file-record.ts'
 import type { Engine } from '../src/store/engine.ts'
 import type { FileToCommit, FileWriteResult } from '../src/store/files.ts'
 import type { Table } from '../src/store/tables.ts'
-import { startMs, type Tenant } from './conformance/material.ts'
+import { startMs, type Tenant } from './conformance/fixture.ts'
 
 // A bucket and its files, for the tests of what is special to PostgreSQL.
 

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { type ApiResponse, tryJson } from './answer.ts'
+import { type ApiResponse, tryJson } from './api-response.ts'
 
 // Sends requests byte for byte, for what fetch would normalize or not send: paths, headers, half bodies.
 

@@ -1,4 +1,4 @@
-import type { ApiResponse } from './answer.ts'
+import type { ApiResponse } from './api-response.ts'
 import type { RawConnection } from './raw-connection.ts'
 
 export interface SlowSender {

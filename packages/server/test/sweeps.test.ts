@@ -6,7 +6,7 @@ import type { Background } from '../src/background/paced-steps.ts'
 import { startSweeps } from '../src/background/sweeps.ts'
 import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
 import type { Engine } from '../src/store/engine.ts'
-import { type Desk, makeDesk, startMs, startSeconds } from './conformance/material.ts'
+import { type Fixture, makeFixture, startMs, startSeconds } from './conformance/fixture.ts'
 import { eventually } from './harness.ts'
 
 // A clock that jumps while the server runs. What seems to have expired must be there once the clock is set right.
@@ -15,7 +15,7 @@ const dayMs = 24 * 60 * 60 * 1000
 
 let dataDir = ''
 let engine: Engine
-let desk: Desk
+let fixture: Fixture
 let sweeps: Background
 let warnings: string[] = []
 /** How far the clock is ahead, and how often it was asked. */
@@ -25,8 +25,8 @@ let asked = 0
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'cubby-sweeps-'))
   engine = await openSqliteEngine({ dataDir })
-  desk = await makeDesk(engine)
-  await desk.put('brief', { ttlSeconds: startSeconds + 60 })
+  fixture = await makeFixture(engine)
+  await fixture.put('brief', { ttlSeconds: startSeconds + 60 })
   aheadMs = 0
   warnings = []
 })
@@ -52,25 +52,25 @@ const untilSwept = (): Promise<true> => {
 }
 
 test('is not believed for a while: set back, it has destroyed nothing', async () => {
-  const other = await makeDesk(engine, {}, { tenant: desk.tenant, name: 'deleted' })
+  const other = await makeFixture(engine, {}, { tenant: fixture.tenant, name: 'deleted' })
   await other.put('a')
-  await engine.tables.delete(desk.tenant.caller, 'app', 'deleted', startMs)
+  await engine.tables.delete(fixture.tenant.caller, 'app', 'deleted', startMs)
   start(dayMs)
   await untilSwept()
   aheadMs = 8 * dayMs
   await untilSwept()
-  expect(await desk.get('brief', undefined, startMs + aheadMs)).toBeUndefined()
+  expect(await fixture.get('brief', undefined, startMs + aheadMs)).toBeUndefined()
   aheadMs = 0
   await untilSwept()
-  expect(await desk.get('brief')).toBeDefined()
-  const restored = await engine.tables.restore(desk.tenant.caller, 'app', 'deleted', undefined, startMs)
+  expect(await fixture.get('brief')).toBeDefined()
+  const restored = await engine.tables.restore(fixture.tenant.caller, 'app', 'deleted', undefined, startMs)
   expect(restored.outcome).toBe('restored')
   expect(await other.get('a')).toBeDefined()
   expect(warnings).toEqual(['warn: the clock jumped ahead; sweeps ignore it for now'])
   // The next jump is a new one.
   aheadMs = dayMs
   await untilSwept()
-  expect(await desk.get('brief')).toBeDefined()
+  expect(await fixture.get('brief')).toBeDefined()
   expect(warnings).toHaveLength(2)
 })
 
@@ -78,6 +78,6 @@ test('is believed when it has stayed there, as after a sleep of the machine', as
   start(100)
   await untilSwept()
   aheadMs = dayMs
-  await eventually('the record swept', async () => ((await desk.get('brief')) === undefined ? true : undefined))
+  await eventually('the record swept', async () => ((await fixture.get('brief')) === undefined ? true : undefined))
   expect(warnings).toHaveLength(1)
 })

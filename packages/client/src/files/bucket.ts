@@ -142,8 +142,8 @@ export class Bucket<Metadata extends object = Record<string, unknown>> {
   }
 
   /**
-   * By name, or with `index: 't'` newest first. Await it to get one page, or use `for await` for the files of all pages;
-   * `pages()` has the folders too.
+   * Queries by name, or with `index: 't'` newest first. Await it to get one page, or use `for await` for the files of all
+   * pages; `pages()` has the folders too.
    */
   query(
     query: FileQuery & { select?: 'data'; folders: true },

@@ -1,7 +1,7 @@
 import { CubbyError, refusal } from '../transport/errors.ts'
 import { describeNetworkError } from '../transport/network-error.ts'
 
-/** As in `Blob.slice`: from `start` up to, and not including, `end`. A negative `start` means the last bytes. */
+/** A range as in `Blob.slice`: from `start` up to, and not including, `end`. A negative `start` means the last bytes. */
 export interface ByteRange {
   start: number
   end?: number
@@ -28,8 +28,9 @@ export class FileDownload {
   /** Hex. */
   readonly sha256: string
   /**
-   * Of the whole file, in bytes. Undefined if the answer has no length: the server sends whole files of more than 1 MiB in
-   * chunks (smaller ones too when it is busy), and a proxy may compress an answer. `describe` always has the size.
+   * The size of the whole file in bytes. It is undefined if the response has no length: the server sends whole files of more
+   * than 1 MiB in chunks (smaller ones too when it is busy), and a proxy may compress a response. `describe` always has the
+   * size.
    */
   readonly size: number | undefined
   /** The part of the file that was sent; undefined if it is the whole file. */

@@ -3,7 +3,7 @@ import { type Call, type CubbyOptions, createSendTo, type RequestOptions, type S
 import type { FileRecord } from '../transport/wire-files.ts'
 import { type UploadProgress, xhrFetch } from './xhr-fetch.ts'
 
-/** What can be uploaded. A `File` is a `Blob`; a `ReadableStream` and Node's streams are read as they are sent. */
+/** The types that can be uploaded. A `File` is a `Blob`; a `ReadableStream` and Node's streams are read as they are sent. */
 export type FileBody =
   | Blob
   | ArrayBuffer
@@ -18,8 +18,8 @@ export interface UploadOptions extends RequestOptions {
   /** Hex: the digest that the bytes must have. With another one nothing is stored: `digest_mismatch`. */
   sha256?: string
   /**
-   * In browsers it is called as the bytes are sent; in Node, Bun and Deno as the runtime takes them, which is a little
-   * earlier. A retry begins again at 0. For an empty file it is called once, with `sentBytes` 0.
+   * Called as the bytes are sent in browsers, and as the runtime takes them in Node, Bun and Deno, which is a little earlier. A
+   * retry begins again at 0. For an empty file it is called once, with `sentBytes` 0.
    */
   onProgress?: (progress: UploadProgress) => void
 }
@@ -90,7 +90,7 @@ export const upload = async <T>(
   const headers = headersOf(contentType ?? blob?.type, sha256)
   const inBrowser = 'XMLHttpRequest' in globalThis
   const chunks = blob ? undefined : chunksOf(body as ReadableStream<Uint8Array>)
-  /** What the caller's stream or Blob failed with in the last attempt. */
+  /** The error of the caller's stream or Blob in the last attempt. */
   let failure: unknown
 
   const streamOf = (source: Chunks, report = onProgress) => {

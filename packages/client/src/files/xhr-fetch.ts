@@ -6,7 +6,7 @@ export interface UploadProgress {
   totalBytes: number | undefined
 }
 
-/** What is used of it here: servers have no types for it. */
+/** The members that are used here. Servers have no types for `XMLHttpRequest`. */
 declare const XMLHttpRequest: new () => {
   upload: { onprogress: (event: { loaded: number; total: number }) => void }
   onloadend: () => void

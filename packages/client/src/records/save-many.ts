@@ -22,7 +22,7 @@ export interface SavedChunk {
 export interface SaveResult {
   /** How many records are known to be applied. */
   saved: number
-  /** In the order of the records, without gaps. */
+  /** Chunks in the order of the records, without gaps. */
   chunks: SavedChunk[]
 }
 

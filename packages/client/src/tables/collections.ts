@@ -12,7 +12,10 @@ export const checkName = (name: string, field: string): string => {
 
 type Page<Member extends string, Item> = { [M in Member]: Item[] } & { cursor: string | null }
 
-/** What tables, buckets and tasks have in common. `Member` is where a page has them, `Asked` what else a caller may ask for. */
+/**
+ * The calls that tables, buckets and tasks share. `Member` is the field of a page that holds them; `Asked` is what else a
+ * caller may ask for.
+ */
 export class Collections<Active, Deleted, Member extends string, Asked extends { counts?: boolean } = object> {
   /** @internal */
   protected readonly send: Send

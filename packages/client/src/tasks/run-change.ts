@@ -14,7 +14,7 @@ export type FinishRun =
   | (SuccessOperation<object> & { error?: never; retry?: never; retryAfter?: never })
   | (FailureOperation & { result?: never })
 
-/** What a batch may do with runs of tasks of the same database. */
+/** A change that a batch may make to runs of tasks of the same database. */
 export type RunChange = AddRun | FinishRun
 
 type OfTask<Operation> = Operation extends unknown ? Omit<Operation, 'task'> & { task?: string } : never

@@ -33,7 +33,7 @@ export type RunHandle<Payload, Result> = TaskRun<Payload, Result> & {
 /** A run's id, or the run. */
 export type RunReference = string | { id: string }
 
-/** What is not an option of the request goes into the body, so that the server rejects a typo by its name. */
+/** Every member that is not an option of the request goes into the body, so that the server rejects a typo by its name. */
 const bodyOf = ({ signal, timeoutMs, retries, repeatWrites, ...fields }: RequestOptions): object => fields
 
 export class Task<Payload extends object = Record<string, unknown>, Result extends object = Record<string, unknown>> {

@@ -12,7 +12,10 @@ import type {
   DeletedTask,
 } from '../transport/wire-tasks.ts'
 
-/** What a task is declared as: without what only the server knows. `null` is how it says that there is nothing. */
+/**
+ * The declaration of a task, without the members that only the server knows. The task has `null` for members that were not
+ * declared.
+ */
 const declarationOf = (task: ActiveTask): DeclareTaskRequest => {
   const { db, task: name, oldestRunAt, counts, status, createdAt, updatedAt, schedule, ...fields } = task
   const { nextRunAt, ...times } = schedule ?? {}

@@ -39,6 +39,6 @@ export type Outcome<Result> =
     }
 
 export interface TaskQuery extends Omit<RunQuery, 'range'> {
-  /** By `updatedAt`. */
+  /** A condition on `updatedAt`. */
   range?: RangeCondition<Time, Exclude<RangeOperator, 'beginsWith'>>
 }

@@ -14,7 +14,7 @@ export interface WorkingRun<Payload, Result> extends Omit<TaskClaim<Payload, Res
    * started another attempt. It also aborts when the worker has to stop and its `graceMs` are over.
    */
   readonly signal: AbortSignal
-  /** What an earlier attempt reported last. */
+  /** The progress that an earlier attempt reported last. */
   readonly lastProgress: TaskClaim<Payload, Result>['progress']
   /** Reports progress, which everybody who reads the run sees, and extends the lease. At most 4,096 bytes of JSON. */
   progress(progress: object): Promise<void>
@@ -32,7 +32,7 @@ export interface WorkingRun<Payload, Result> extends Omit<TaskClaim<Payload, Res
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a result is a function without return.
 export type HandlerResult<Result> = SaveData<Result> | undefined | void
 
-/** What it returns is the result of the run. If it throws, the attempt has failed: `RunFailed` says how to go on. */
+/** The value that it returns is the result of the run. If it throws, the attempt has failed: `RunFailed` says how to go on. */
 export type Handler<Payload, Result> = (
   run: WorkingRun<Payload, Result>,
 ) => HandlerResult<Result> | Promise<HandlerResult<Result>>

@@ -1,6 +1,6 @@
 import { matches, refusal } from './errors.ts'
 
-/** What was passed as `url`, for a message: without a password, and without an API key that was passed by mistake. */
+/** Shows the `url` that was passed, for a message: without a password, and without an API key that was passed by mistake. */
 const show = (given: unknown): string => `"${given}"`.replace(/svc_\w+|[^"/]*@/g, '…')
 
 /** The start of every request's address, without a slash at the end. */

@@ -22,7 +22,7 @@ export class CubbyError extends Error {
   readonly status: number
   /** The wrong field, as a path: `data.status`, `operations[3].hashKey`. */
   readonly field: string | undefined
-  /** What to do next, if the server has a suggestion. */
+  /** A suggestion of the server what to do next, if it has one. */
   readonly hint: string | undefined
   /** The id of the request in the server's log. */
   readonly requestId: string | undefined

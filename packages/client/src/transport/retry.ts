@@ -1,9 +1,9 @@
 import type { CubbyError } from './errors.ts'
 
 /**
- * What may happen if a request is sent twice.
- * - `read`: nothing.
- * - `once`: nothing more. The write names the version that it replaces, so it is applied at most once.
+ * The effect of sending a request twice.
+ * - `read`: none.
+ * - `once`: none either. The write names the version that it replaces, so it is applied at most once.
  * - `write`: the second one may overwrite what somebody else wrote in between.
  */
 export type Effect = 'read' | 'once' | 'write'

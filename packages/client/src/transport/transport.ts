@@ -40,7 +40,10 @@ export interface Call {
   headers?: Record<string, string>
   /** Replaces `fetch` for this call. `isOwn`: the caller of the client has replaced it already. */
   exchange?: (fetchFrom: Fetch, isOwn: boolean) => Fetch
-  /** What the caller's own source of bytes failed with in the last attempt: then the service did not get all of them. */
+  /**
+   * Returns the error of the caller's own source of bytes in the last attempt, if it failed: then the service did not get all
+   * of them.
+   */
   failure?: () => unknown
   /** How long the service was asked to wait before it answers. The time limit of an attempt begins after it. */
   waitMs?: number

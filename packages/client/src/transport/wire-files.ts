@@ -40,7 +40,7 @@ export interface ListBucketsResponse<B extends BucketMetadata = BucketMetadata> 
 /** Public files have a permanent URL that needs no API key. */
 export type Visibility = 'private' | 'public'
 
-/** What is stored about a file: the response to an upload, a change and `?record=true`. */
+/** The stored record of a file: the response to an upload, a change and `?record=true`. */
 export interface FileRecord<Metadata = Record<string, unknown>> {
   name: string
   /** Bytes. */
@@ -74,12 +74,12 @@ export interface DeleteFileResponse {
   deleted: boolean
 }
 
-/** What a query returns of each file: its record, or only their number. */
+/** Selects what a query returns of each file: its record, or only their number. */
 export type FileSelect = 'data' | 'count'
 
 /** `POST /v1/:db/_buckets/:bucket/query`. */
 export interface FileQuery {
-  /** Only names that begin with it. Not with `index`. */
+  /** Selects names that begin with it. It cannot be combined with `index`. */
   prefix?: string
   /** True: names with a `/` behind `prefix` are listed as `folders`. Not with `index` or `select: "count"`. */
   folders?: boolean
@@ -105,7 +105,10 @@ export interface FileItem<Metadata = Record<string, unknown>> extends FileRecord
 export interface FileQueryResponse<Metadata = Record<string, unknown>> {
   /** Empty with `select: "count"`. */
   items: FileItem<Metadata>[]
-  /** Only with `folders: true`: the parts of names up to the first `/` behind `prefix`, each once, as prefixes of further queries. */
+  /**
+   * Present with `folders: true`: the parts of names up to the first `/` behind `prefix`, each once, as prefixes of further
+   * queries.
+   */
   folders?: string[]
   /** The number of items and folders; with `select: "count"` the number of files that matched. */
   count: number

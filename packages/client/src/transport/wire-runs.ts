@@ -21,10 +21,10 @@ export interface PublicRun<Result = Record<string, unknown>> {
   runAt: number
   /** How many attempts have begun. */
   attempt: number
-  /** What the holder of the lease reported last. */
+  /** The progress that the holder of the lease reported last. */
   progress: Record<string, unknown> | null
   result: Result | null
-  /** Of the last failed attempt. A success keeps it. */
+  /** The error of the last failed attempt. A success keeps it. */
   error: RunError | null
   createdAt: number
   /** The run's version. */
@@ -45,7 +45,7 @@ export interface Run<Payload = Record<string, unknown>, Result = Record<string, 
   key: string | null
 }
 
-/** What a run is, without the operation or the task: `POST /v1/:db/_tasks/:task/run`. */
+/** A run to add, without the operation and the task: `POST /v1/:db/_tasks/:task/run`. */
 export interface RunRequest<Payload = Record<string, unknown>> {
   /** Default `{}`. */
   payload?: Payload

@@ -21,7 +21,7 @@ export type TaskSchedule<Payload = Record<string, unknown>> = (
 
 /** `PUT /v1/:db/_tasks/:task`. A declaration replaces the one before: what it leaves out has its default again. */
 export interface DeclareTaskRequest<Payload = Record<string, unknown>> {
-  /** Where runs are pushed. Without it, workers claim them. */
+  /** The URL that runs are pushed to. Without it, workers claim them. */
   url?: string
   /** The header `authorization` of each push. `****` keeps the present one while the origin of `url` stays. */
   authorization?: string
@@ -69,7 +69,7 @@ export interface ActiveTask<Payload = Record<string, unknown>> {
   schedule: ScheduleOfTask<Payload> | null
   /** Since when the oldest due run has been waiting; null if none is due. */
   oldestRunAt: number | null
-  /** Only with `counts: true`. */
+  /** Present with `counts: true`. */
   counts?: RunCounts
   status: 'active'
   createdAt: number

@@ -12,7 +12,7 @@ export interface ErrorResponse {
     message: string
     /** The wrong field, as a path: `data.status`, `operations[3].hashKey`. */
     field?: string
-    /** What to do next, if the server has a suggestion. */
+    /** A suggestion of the server what to do next, if it has one. */
     hint?: string
     requestId: string
   }
@@ -129,7 +129,7 @@ export type RangeCondition<Value = IndexValue, Allowed extends RangeOperator = R
   | { [O in Allowed]: Operators<O, Value> }[Allowed]
   | { [L in LowerBound]: { [U in UpperBound]: Operators<L | U, Value> }[UpperBound] }[LowerBound]
 
-/** What a query returns of each record: all of it, all but `data`, or only their number. */
+/** Selects what a query returns of each record: all of it, all but `data`, or only their number. */
 export type Select = 'data' | 'keys' | 'count'
 
 /** Fields that every form of query may have. */
@@ -178,7 +178,7 @@ export interface QueryResponse<Data = Record<string, unknown>, Item = RecordResp
   /** The number of items; with `select: "count"` the number of records that matched. */
   count: number
   cursor: string | null
-  /** Only in an empty first page: values of another type than the operand of `range` are stored. */
+  /** Present in an empty first page if values of another type than the operand of `range` are stored. */
   hint?: string
 }
 

@@ -1,6 +1,6 @@
 import { PushError } from './push-error.ts'
 
-/** What a framework of Node gives: `{ headers: request.headers, body: rawBody }`. */
+/** A request as a framework of Node has it: `{ headers: request.headers, body: rawBody }`. */
 export interface PushRequest {
   headers: Headers | Record<string, string | readonly string[] | undefined>
   /** The bytes as they came, or as text. Not what a JSON parser made of them: the signature is of the bytes. */

@@ -14,7 +14,7 @@ export interface Push<Payload = Record<string, unknown>> {
   task: string
   database: string
   attempt: number
-  /** For `task.extend(push)` and `task.finish(push)`, as workers call them. */
+  /** The lease for `task.extend(push)` and `task.finish(push)`, as workers call them. */
   lease: string
   payload: Payload
 }

@@ -62,7 +62,7 @@ const finish = async <Payload extends object, Result extends object>(
       await task.finish(run, outcome)
       return
     } catch (error) {
-      // What is not a CubbyError is a result that JSON cannot hold.
+      // An error that is not a CubbyError means that JSON cannot hold the result.
       if (!(error instanceof CubbyError) || isRefusal(error)) throw error
       const delayMs = backoffMs(failures)
       if (delayMs > lease.restMs) throw error

@@ -30,7 +30,7 @@ export class Lease<Payload extends object, Result extends object> {
     this.#lastsFrom(clockMs())
   }
 
-  /** For the handler: it aborts when the lease is lost, or when the worker has to stop. */
+  /** The signal of the handler. It aborts when the lease is lost, or when the worker has to stop. */
   get signal(): AbortSignal {
     return this.#handler.signal
   }

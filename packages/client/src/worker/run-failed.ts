@@ -39,7 +39,10 @@ interface FailedOutcome {
   retryAfter?: number
 }
 
-/** What the server is told about an attempt that failed. A program may have two copies of the class: its name counts. */
+/**
+ * Returns what the server is told about an attempt that failed. A program may have two copies of the class, so its name is
+ * compared.
+ */
 export const failedOutcome = (error: unknown): FailedOutcome => {
   const outcome: FailedOutcome = { error: { message: messageOf(error) } }
   if ((error as Error | undefined)?.name !== 'RunFailed') return outcome

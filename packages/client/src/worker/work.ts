@@ -7,7 +7,7 @@ import { Lease } from './lease.ts'
 import { backoffMs, pauseUntil } from './pause.ts'
 import { RunFailed } from './run-failed.ts'
 
-/** What one claim may ask for. */
+/** The most runs that one claim may ask for. */
 const claimRunsMax = 100
 const claimWaitSeconds = 20
 /** A server that stops answers claims at once. */

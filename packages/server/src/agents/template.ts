@@ -12,7 +12,7 @@ export const texts = { api, errors, modelling, llms, skill }
 /** The address in the texts: the server's default. */
 const exampleBase = 'http://127.0.0.1:4600'
 
-/** Where the neighbours of a page are, by the names of their files. */
+/** The addresses of the neighbours of a page, by the names of their files. */
 type Neighbours = Readonly<Record<string, string>>
 
 /** Links to other files: `[text](errors.md#code)`, but neither `[text](#heading)` nor `[text](https://…)`. */

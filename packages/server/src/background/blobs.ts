@@ -1,8 +1,8 @@
 import { isBlobId } from '../core/files/blob-id.ts'
+import { makeHoldingClock } from '../core/holding-clock.ts'
 import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
-import { makeHoldingClock } from '../core/wary-clock.ts'
-import type { BlobStore } from '../store/blob-place.ts'
+import type { BlobStore } from '../store/blob-store.ts'
 import type { Files } from '../store/files.ts'
 import { type Background, inBackground, type PacedSteps } from './paced-steps.ts'
 
@@ -11,7 +11,7 @@ export interface BlobSweepOptions {
   blobStore: Pick<BlobStore, 'remove'>
   now(): number
   log: Log
-  /** How long a clock that has jumped ahead is distrusted: see wary-clock.ts. */
+  /** How long a clock that has jumped ahead is distrusted: see holding-clock.ts. */
   jumpHoldMs: number
   /** How much longer than usual bytes are kept: see Files. */
   keepMs?: number

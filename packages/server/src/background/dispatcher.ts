@@ -8,7 +8,7 @@ import type { Table } from '../store/tables.ts'
 import { Alarm } from './alarm.ts'
 import type { Background } from './paced-steps.ts'
 import { type AttemptParts, PushAttempt, type SendPush } from './push-attempt.ts'
-import { ThrottledLog } from './rare-log.ts'
+import { ThrottledLog } from './throttled-log.ts'
 
 interface DispatcherOptions {
   runs: Pick<Runs, 'duePushes' | 'claimPushes' | 'get' | 'finish'>
@@ -57,7 +57,7 @@ class PushDispatcher implements Dispatcher {
   readonly #shares: StrictShares
   /** Tasks of which a claim is in flight. */
   readonly #claims = new Map<number, Promise<void>>()
-  /** By task and id. */
+  /** Attempts by task and id. */
   readonly #attempts = new Map<string, PushAttempt>()
   readonly #making = new Set<Promise<void>>()
   /** Tasks that hold as many pushes as they declare, and since when. */
@@ -139,7 +139,7 @@ class PushDispatcher implements Dispatcher {
     }
   }
 
-  /** What is free is divided among those that wait, so that the first in turn does not take all of it. */
+  /** Divides the free pushes among the tasks that wait, so that the first in turn does not take all of them. */
   #portion({ orgId, id }: Table): number {
     const portion = Math.floor(this.#shares.free / this.#turns.orgCount / this.#turns.memberCount(orgId))
     return Math.min(this.#shares.room(orgId, id), Math.max(1, portion))
@@ -167,7 +167,7 @@ class PushDispatcher implements Dispatcher {
         this.#turns.remove(task.orgId, task.id)
         this.#saturated.set(task.id, leasedAt)
       }
-      // What was claimed while the process began to stop is left to its lease.
+      // A run that was claimed while the process began to stop is left to its lease.
       if (!this.#alarm.isOff) for (const run of claimed.runs) this.#push(task, run, claimed, leasedAt)
     }
     this.#fill()

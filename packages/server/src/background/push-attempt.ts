@@ -4,7 +4,7 @@ import type { RunSignals } from '../core/tasks/run-signals.ts'
 import type { Push, PushOutcome } from '../push/push-run.ts'
 import type { Pushes, Runs } from '../store/runs.ts'
 import type { Table } from '../store/tables.ts'
-import type { ThrottledLog } from './rare-log.ts'
+import type { ThrottledLog } from './throttled-log.ts'
 
 /** Sends it and reads the answer. Aborting `signal` ends it; then its outcome does not matter. */
 export type SendPush = (push: Push, options: { signal: AbortSignal; nowMs: number }) => Promise<PushOutcome>

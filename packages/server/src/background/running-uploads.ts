@@ -1,7 +1,7 @@
 import type { Log } from '../core/log.ts'
 import type { Files } from '../store/files.ts'
 
-/** What the code of uploads calls. */
+/** The interface that the code of uploads calls. */
 export interface RunningUploads {
   /** The row of the blob is committed, and its bytes go to their place from now on. */
   begin(blobId: string): void

@@ -3,7 +3,7 @@ import type { Log } from '../core/log.ts'
 import type { RunSignals } from '../core/tasks/run-signals.ts'
 import type { RunReference, Runs } from '../store/runs.ts'
 import { type Background, inBackground, type Job } from './paced-steps.ts'
-import { ThrottledLog } from './rare-log.ts'
+import { ThrottledLog } from './throttled-log.ts'
 
 interface SchedulerOptions {
   runs: Pick<Runs, 'expireLeases' | 'fireSchedules'>
@@ -27,8 +27,8 @@ const backoffsMax = 4
 /** Applies expired leases, and creates the runs of schedules. Several processes may do it at once. */
 export const startScheduler = (options: SchedulerOptions): Background => {
   const { runs, firesSchedules, signals, now, onExpired, everyMs = taskPollEveryMs } = options
-  const rare = new ThrottledLog(options.log, logEveryMs)
-  const log = rare.about('tasks')
+  const throttled = new ThrottledLog(options.log, logEveryMs)
+  const log = throttled.about('tasks')
 
   const tell = (changed: RunReference[]): void => {
     for (const taskId of new Set(changed.map((run) => run.taskId))) signals.changed(taskId)
@@ -62,6 +62,6 @@ export const startScheduler = (options: SchedulerOptions): Background => {
       failures = worked ? 0 : failures + 1
       if (!steps.isStopped && (!worked || !isMore)) await steps.rest(everyMs * 2 ** Math.min(failures, backoffsMax))
     }
-    rare.flush()
+    throttled.flush()
   })
 }

@@ -1,6 +1,6 @@
+import { makeHoldingClock } from '../core/holding-clock.ts'
 import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
-import { makeHoldingClock } from '../core/wary-clock.ts'
 import type { Maintenance } from '../store/maintenance.ts'
 import type { Runs } from '../store/runs.ts'
 import { type Background, inBackground, type Job } from './paced-steps.ts'
@@ -10,7 +10,7 @@ export interface SweepOptions {
   runs: Pick<Runs, 'sweepFinished'>
   now(): number
   log: Log
-  /** How long a clock that has jumped ahead is distrusted: see wary-clock.ts. */
+  /** How long a clock that has jumped ahead is distrusted: see holding-clock.ts. */
   jumpHoldMs: number
   /** How often to look for work. */
   everyMs: number

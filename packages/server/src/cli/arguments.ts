@@ -14,7 +14,7 @@ export interface Flag {
   short?: string
 }
 
-/** What a command can be called with. */
+/** One form in which a command can be called. */
 export interface CallForm {
   /** The words after the command's name, for help: `NAME`. One in brackets is optional; `NAME...` is one or more. */
   positionals?: string[]
@@ -33,7 +33,7 @@ export interface Arguments {
 /** A mistake in the call itself: shown in one line, exit 2. */
 export class UsageError extends Error {}
 
-/** For a message about an unknown word; empty if no known word is like it. */
+/** Returns a suggestion for an unknown word; empty if no known word is like it. */
 export const didYouMean = (word: string, known: readonly string[]): string => {
   const similar = similarName(word, known)
   return similar === undefined ? '' : ` (did you mean ${similar}?)`

@@ -52,7 +52,7 @@ export const watchOutput = (): void => {
   process.stderr.on('error', () => {})
 }
 
-/** For a server: a failure is told when it comes, and is none of the server itself. */
+/** Logs a failed write to standard output when it comes. A server goes on, because the failure is none of its own. */
 export const tellOutputFailure = (log: (error: Error) => void): void => {
   tell = log
 }

@@ -28,7 +28,7 @@ export const allowedOriginsFlag: Flag = {
   help: 'web pages of other origins that may call /mcp (public keys only)',
 }
 
-/** As browsers send them: scheme and host, without a path. */
+/** Parses origins as browsers send them: scheme and host, without a path. */
 export const parseAllowedOrigins = (text: string | undefined): readonly string[] => {
   if (text === undefined) return []
   return text.split(',').map((part) => {

@@ -7,7 +7,7 @@ import { type ConsoleFiles, consolePage, fileHeaders, pageHeaders } from './page
 
 const buildCommand = 'npm run build -w packages/console'
 
-/** Only in a clone whose install scripts did not run: a packed server has the files inside. */
+/** The hint for a clone whose install scripts did not run: a packed server has the files inside. */
 export const notBuiltHint = `Run "${buildCommand}" in the repository, then start the server again.`
 
 const compress = promisify(gzip)

@@ -1,5 +1,5 @@
 import type { ApiKeyRequest } from '../core/api-keys/api-key.ts'
-import { consolePath } from '../http/console-door.ts'
+import { consolePath } from '../http/console-endpoint.ts'
 
 // A link to the console with a key in its fragment, which browsers do not send to servers. They keep it in their history,
 // though. So the key is made for the link alone and expires soon; the console exchanges it for one of its own.

@@ -1,4 +1,4 @@
-/** As `packages/console/build.ts` writes it. */
+/** The files as `packages/console/build.ts` writes them. */
 export declare const built: {
   script: string
   preloads: string[]

@@ -10,7 +10,7 @@ interface ErrorDetails {
   field?: string
   /** The suggested next step, if there is one. */
   hint?: Hint
-  /** For the log, never for the caller. */
+  /** The cause is for the log, never for the caller. */
   cause?: string
 }
 

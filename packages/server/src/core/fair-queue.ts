@@ -100,7 +100,7 @@ export class Turns<T> {
     return undefined
   }
 
-  /** In the order of turns of each organization. */
+  /** Yields the elements in the order of turns of each organization. */
   *[Symbol.iterator](): Generator<T> {
     for (const members of this.#orgs.values()) yield* members.values()
   }
@@ -139,7 +139,7 @@ export class FairQueue<T> {
     this.#size++
   }
 
-  /** What `shift` would return. */
+  /** Returns the element that `shift` would return. */
   peek(): T | undefined {
     return this.#lines.first?.items.first
   }

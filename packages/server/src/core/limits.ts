@@ -58,7 +58,7 @@ export const pageBytesMax = 1 * MIB
 export const pageExpiredRowsMax = 10_000
 
 // Tools of agents: what they answer goes into the context of a model.
-/** Of the JSON of one answer. */
+/** The JSON of one response of a tool. */
 export const toolResponseBytesMax = 40_000
 /** Records or keys in one call. */
 export const toolRecordsMax = 25
@@ -82,7 +82,7 @@ export const bodyChunksFreeMax = 4_096
 export const bodyChunkBytesMin = 256
 /** The memory that counts for a body that is read as a stream: Bun reads ahead, measured at up to 1.9 MiB. */
 export const bodyStreamBytes = 2 * MIB
-/** Of a body that is read as a stream, this much must arrive in every `bodyMsMax`; its total time has no limit. */
+/** A body that is read as a stream must bring this much in every `bodyMsMax`; its total time has no limit. */
 export const bodyProgressBytesMin = 64 * KIB
 /** Answers that clients have not read yet. */
 export const responsesUnsentBytesMax = 64 * MIB
@@ -92,7 +92,7 @@ export const responseIdleSecondsMax = 10
 export const uploadsMax = 64
 export const uploadsOfOrganizationMax = 48
 export const uploadsOfUrlMax = 4
-/** Of an upload this much, or the rest, must arrive in every `fileIdleMsMax` that the server waits for it. */
+/** An upload must bring this much, or the rest, in every `fileIdleMsMax` that the server waits for it. */
 export const uploadProgressBytesMin = 64 * KIB
 /** A reader of a file that takes nothing for this long is cut. */
 export const fileIdleMsMax = 30_000
@@ -145,7 +145,7 @@ export const runIdCharactersMax = 128
 export const runDelaySecondsMax = 31_536_000
 export const leaseSecondsDefault = 30
 export const leaseSecondsMax = 3_600
-/** Of a task whose runs are pushed: no answer takes longer, unless the lease is extended. */
+/** The longest lease of a task whose runs are pushed: no response takes longer, unless the lease is extended. */
 export const pushLeaseSecondsMax = 300
 export const attemptsDefault = 12
 export const attemptsMax = 50

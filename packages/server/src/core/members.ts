@@ -16,7 +16,7 @@ export const parseObject = (value: unknown, field?: string): Members => {
   )
 }
 
-/** What other services call our fields. */
+/** Names of other services for our fields. */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
   hashKey: ['id', '_id', 'key', 'pk', 'partitionKey', 'primaryKey'],
   rangeKey: ['sk', 'sortKey'],

@@ -5,7 +5,7 @@ import { CubbyError } from './errors.ts'
 export const words: unique symbol = Symbol('words')
 
 interface Words {
-  /** What an integer counts: `seconds`. */
+  /** The unit of an integer: `seconds`. */
   readonly unit?: string
   readonly hint?: string
 }

@@ -26,7 +26,7 @@ export const newSecret = (beginsAtMs: number): StoreSecret => ({
   beginsAtMs,
 })
 
-/** As JSON text, for columns and for messages between threads. */
+/** Encodes the secrets as JSON text, for columns and for messages between threads. */
 export const encodeSecrets = (secrets: readonly StoreSecret[]): string =>
   JSON.stringify(secrets.map((one) => ({ ...one, secret: Buffer.from(one.secret).toString('hex') })))
 
@@ -36,7 +36,7 @@ export const decodeSecrets = (text: string): StoreSecret[] =>
     secret: Buffer.from(one.secret, 'hex'),
   }))
 
-/** What is wrong with the secrets of a store, a line each. */
+/** Returns what is wrong with the secrets of a store, a line each. */
 export const findSecretFaults = (secrets: readonly StoreSecret[]): string[] => {
   if (secrets.length === 0) return ['the store has no secret for cursors and signed URLs']
   const wrong = secrets.filter(({ secret }) => secret.length !== secretBytes)
@@ -59,7 +59,7 @@ export const rotateSecrets = (
   return all.filter((_, i) => acceptedUntilMs(all, i) > nowMs).slice(0, 1 + earlierSecretsMax)
 }
 
-/** What seals cursors and signs URLs at some time. */
+/** The keys that seal cursors and sign URLs at some time. */
 export interface Keyring {
   seal: CursorSeal
   /** The first one signs, all are accepted. */

@@ -10,7 +10,7 @@ interface ThreadEvents<From> {
   lost(cause: string): void
 }
 
-/** What a thread may tell the one who started it, beside messages of its own. */
+/** Messages of a thread to the one who started it, beside its own. */
 export type FromThread = { opened: true } | { refused: string } | { closed: true }
 
 /**

@@ -8,9 +8,9 @@ import { authorize, databaseOf } from '../operations/authorize.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
 import type { ApiKey } from '../store/api-keys.ts'
-import type { BlobStore } from '../store/blob-place.ts'
+import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
-import { missingKeyHint, wrongSchemeHint } from './almost-right.ts'
+import { missingKeyHint, wrongSchemeHint } from './mistake-hints.ts'
 
 const invalid = (message: string, hint = 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".'): CubbyError =>
   new CubbyError('invalid_api_key', message, { hint })
@@ -63,7 +63,7 @@ export interface Caller {
 
 export interface AuthenticatorOptions {
   engine: Engine
-  /** Where the bytes of files are; absent without --files. */
+  /** The blob store of files; absent without --files. */
   blobStore?: BlobStore
   tasks: TaskServices
   now(): number
@@ -137,7 +137,7 @@ const refuseRetired = (apiKey: ApiKey, nowMs: number): void => {
   }
 }
 
-/** Only HTTP knows of browsers; a public key may be in one. */
+/** The check is here because only HTTP knows of browsers; a public key may be in one. */
 const refuseInForeignPage = (apiKey: ApiKey, caller: Caller): void => {
   if (apiKey.kind === 'public') return
   caller.isFromForeignPage ??= isFromForeignPage(caller.request.headers)

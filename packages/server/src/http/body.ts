@@ -15,7 +15,7 @@ import {
   withoutLength,
 } from './body-faults.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
-import { FineChunks, isTooFine } from './fine-chunks.ts'
+import { isTooManyChunks, SmallChunks } from './small-chunks.ts'
 
 /** A body with a declared length up to this is read at once; the limit on requests in flight limits these. */
 const wholeBytesMax = 16 * 1024
@@ -30,7 +30,7 @@ export interface BodyHolder {
   readonly orgId: number
   readonly keySeq: number
   heldBytes: number
-  /** Of the body, when it was read. */
+  /** Bytes of the body, when it was read. */
   receivedBytes: number
 }
 
@@ -62,7 +62,7 @@ export class Pieces {
     return all
   }
 
-  /** Of pieces that were copied, or that nobody is going to use. */
+  /** Frees pieces that were copied, or that nobody is going to use. */
   free(): void {
     for (const piece of this.#pieces) freeChunk(piece)
   }
@@ -121,7 +121,7 @@ export type ReadResult = { done: true; value?: undefined } | { done: false; valu
 export class BodyReader {
   readonly #inFlight = new Shares(bodiesInFlightBytesMax)
   readonly #deadlines: Deadlines
-  readonly fineChunks = new FineChunks()
+  readonly smallChunks = new SmallChunks()
 
   constructor(msMax = bodyMsMax, pollEveryMs = 1_000) {
     this.#deadlines = new Deadlines(msMax, pollEveryMs)
@@ -160,7 +160,7 @@ export class BodyReader {
       isEmpty = length === 0 || (length === undefined && request.body === null)
       if (!isEmpty) refuseOtherTypes(headers)
       if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax, sendLessHint)
-      if (length === undefined && !isEmpty && this.fineChunks.isPaused(holder.keySeq)) throw paused()
+      if (length === undefined && !isEmpty && this.smallChunks.isPaused(holder.keySeq)) throw paused()
     } catch (error) {
       return refuse(error)
     }
@@ -307,8 +307,8 @@ export class BodyReader {
 
   #faultOf(bytes: number, pieces: number, bytesMax: number, { keySeq }: BodyHolder): CubbyError | undefined {
     if (bytes > bytesMax) return tooLarge(bytesMax, sendLessHint)
-    if (!isTooFine(pieces, bytes)) return undefined
-    this.fineChunks.pause(keySeq)
+    if (!isTooManyChunks(pieces, bytes)) return undefined
+    this.smallChunks.pause(keySeq)
     return tooFine()
   }
 }
@@ -336,7 +336,7 @@ const refuseOtherTypes = (headers: Headers): void => {
   }
 }
 
-/** For requests without a body: a body would be ignored, so it is rejected. */
+/** Rejects a body of a request that takes none: it would be ignored. */
 export const refuseBody = (headers: Headers): void => {
   const length = headers.get('content-length')
   if ((length === null || Number(length) === 0) && !headers.has('transfer-encoding')) return

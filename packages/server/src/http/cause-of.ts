@@ -1,3 +1,3 @@
-/** For the log: where a thrown value came from. */
+/** Says where a thrown value came from, for the log. */
 export const causeOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error)

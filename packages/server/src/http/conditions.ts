@@ -5,7 +5,7 @@ const refuse = (header: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_request', `${header} ${message}`, { field: header, hint })
 }
 
-/** For routes that do not support conditions: a condition is rejected, never ignored. */
+/** Rejects conditions at routes that do not support them: a condition is never ignored. */
 export const refuseConditions = (headers: Headers): void => {
   for (const header of ['If-Match', 'If-None-Match']) {
     if (headers.has(header))

@@ -9,7 +9,7 @@ export interface Download {
   readonly orgId: number
   readonly request: Request
   readonly startedAtMs: number
-  /** What Bun was given, taken by the reader or not. */
+  /** Bytes that Bun was given, whether the reader has taken them or not. */
   sentBytes: number
   /** Ends the answer: its connection breaks, and its room is free. */
   cut(): void

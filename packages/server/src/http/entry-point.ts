@@ -1,7 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { prefersHtml } from './accept.ts'
-import { consolePath } from './console-door.ts'
-import { mcpPath } from './mcp-door.ts'
+import { consolePath } from './console-endpoint.ts'
+import { mcpPath } from './mcp-endpoint.ts'
 import { respondEntryPoint, respondRedirect } from './respond.ts'
 
 // `GET /`: where everything else is, for programs and agents. Browsers are sent to the console, or else to the docs.

@@ -1,8 +1,8 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import type { ResponseRoom, Slices } from '../core/steps.ts'
+import type { ResponseRoom, Slices } from '../core/slices.ts'
 import type { Access } from '../operations/access.ts'
-import type { ResponseBody } from './answers.ts'
 import type { FileBody, StoredBytes } from './file-body.ts'
+import type { ResponseBody } from './response-bodies.ts'
 import type { UploadProgress } from './upload-body.ts'
 import type { Uploads } from './uploads.ts'
 
@@ -18,8 +18,8 @@ export interface Exchange extends ResponseRoom {
   /** Resolves when the body has arrived and it is the request's turn. */
   readBody(bytesMax: number): Promise<string>
   /**
-   * As `readBody`, and passes the text to `use` without a promise in between. `refuse` answers a body that could not be read,
-   * or throws the error again.
+   * Reads like `readBody`, and passes the text to `use` without a promise in between. `refuse` answers a body that could not be
+   * read, or throws the error again.
    */
   withBody<T>(
     bytesMax: number,

@@ -5,12 +5,12 @@ import { connectionIdleSecondsMax, fileIdleMsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { Holder } from '../core/shares.ts'
 import type { BytesSource } from '../operations/files/bytes-source.ts'
-import { BlobChanged, BlobMissing } from '../store/blob-place.ts'
-import type { ResponseEnds } from './answer-ends.ts'
-import { noteStream } from './answer-notes.ts'
-import { type ResponseBodies, unread } from './answers.ts'
+import { BlobChanged, BlobMissing } from '../store/blob-store.ts'
 import { causeOf } from './cause-of.ts'
 import type { Download, Downloads } from './downloads.ts'
+import { type ResponseBodies, unread } from './response-bodies.ts'
+import type { ResponseEnds } from './response-ends.ts'
+import { noteStream } from './response-notes.ts'
 
 /**
  * Up to this length the bytes of an answer are collected first and sent with a Content-Length, which Bun never sends with a
@@ -40,7 +40,7 @@ interface FileReader extends Holder {
   turn(): Promise<void>
 }
 
-/** What sending needs of the server. */
+/** The parts of the server that sending needs. */
 interface Sending {
   readonly responseBodies: ResponseBodies
   readonly downloads: Downloads
@@ -140,7 +140,7 @@ const collectBytes = async (sending: Sending, reader: FileReader, stored: Stored
   return whole
 }
 
-/** For HEAD: the bytes are there, as far as that can be known without reading them. */
+/** Checks for HEAD that the bytes are there, as far as that can be known without reading them. */
 const requireBytes = async (sending: Sending, reader: FileReader, stored: StoredBytes): Promise<void> => {
   const { source, blob, end } = stored
   try {

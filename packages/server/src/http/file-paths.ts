@@ -3,7 +3,7 @@ import { fileNameSegmentsMax } from '../core/limits.ts'
 // The name of a file is the rest of a path, and Bun's wildcard does not give the rest as it was sent. So there is a path for
 // each number of segments, and the wildcard is left with names that have too many, and with empty segments.
 
-/** Where the files of a bucket are. */
+/** The path of the files of a bucket. */
 const bucketPath = '/v1/:db/_buckets/:bucket'
 
 /** The path of a file as documents show it. */

@@ -9,7 +9,7 @@ export interface Names {
   readonly table?: string
   readonly bucket?: string
   readonly task?: string
-  /** In requests for items, which name both at once. */
+  /** The collection in requests for items, which name database and table at once. */
   readonly collection?: string
 }
 
@@ -30,7 +30,7 @@ const http = (names: Names): HintLanguage => ({
 export const httpHint = (hint: Hint | undefined, names: Names = {}): string | undefined =>
   hint === undefined ? undefined : hintText(hint, http(names))
 
-/** For a caller that is a shell command: `Prefer: hints=shell`. */
+/** Writes a hint for a caller that is a shell command: `Prefer: hints=shell`. */
 export const shellHint = (hint: Hint | undefined, names: Names = {}): string | undefined =>
   hint === undefined ? undefined : hintText(hint, shellLanguageOver({ ...names }, http(names)))
 

@@ -1,24 +1,24 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import { codeOfResponse, noteResponses, takeBytesOf } from './answer-notes.ts'
+import { codeOfResponse, noteResponses, takeBytesOf } from './response-notes.ts'
 
 /**
  * A request and its answer, for the log and the metrics. For a streamed answer the time ends when its first bytes can be sent.
  * Members are computed when they are read: the metrics need few of them.
  */
 export class ObservedResponse {
-  /** What it matched; undefined while nobody observes it. */
+  /** The route that it matched; undefined while nobody observes it. */
   matched: ObservedRoute | undefined = undefined
   request!: Observable
   response!: Response
   startedAtMs = 0
   ms = 0
-  /** Of the body. */
+  /** Bytes of the body of the response. */
   bytesOut = 0
   /** Set when the request has a route. */
   exchange: ObservedExchange | undefined = undefined
   /** Set if it was read: Bun makes the text anew at each look. */
   knownMethod: string | undefined = undefined
-  /** Where the metrics count it, if that is known before the answer. */
+  /** The index at which the metrics count it, if that is known before the response. */
   countsAt: number | undefined = undefined
 
   end(response: Response, endedAtMs = performance.now()): this {
@@ -62,13 +62,13 @@ export class ObservedResponse {
     return codeOfResponse(this.response)
   }
 
-  /** Of the body, as far as it was read. */
+  /** Bytes of the body of the request, as far as it was read. */
   get bytesIn(): number {
     return this.exchange?.receivedBytes ?? 0
   }
 }
 
-/** What is known of a request that has a route. */
+/** The facts about a request that has a route. */
 export interface ObservedExchange {
   /** Undefined if the caller is not known: the key is missing or wrong. */
   readonly identity: { orgId: number; keyId: string | undefined } | undefined
@@ -81,7 +81,7 @@ export type Observer = (observed: ObservedResponse) => void
 
 /** Counts answers, for the metrics. */
 export interface ResponseCounter {
-  /** Where the counts of an operation start; undefined: of requests that no operation has. */
+  /** Returns the index at which the counts of an operation start; undefined stands for requests without an operation. */
   startOf(operation: string | undefined): number
   count(start: number, status: number, workMs: number, bytesIn: number, bytesOut: number): void
 }
@@ -115,7 +115,7 @@ interface Observable {
   readonly method: string
   readonly url: string
   readonly headers: Headers
-  /** Of the path, if it was matched. */
+  /** Parameters of the path, if it was matched. */
   readonly params?: object
 }
 

@@ -1,7 +1,7 @@
 import { routedOperations } from '../operations/catalogue.ts'
-import { consoleOperations } from './console-door.ts'
-import { fileUrlRoutes } from './files-door.ts'
-import { mcpOperation } from './mcp-door.ts'
+import { consoleOperations } from './console-endpoint.ts'
+import { fileUrlRoutes } from './file-url-endpoint.ts'
+import { mcpOperation } from './mcp-endpoint.ts'
 import { openRoutes } from './routes.ts'
 
 /** The names of everything that can be requested, as the log and the metrics have them. */

@@ -1,7 +1,7 @@
 import { acceptsGzip } from './accept.ts'
-import { noteBody } from './answer-notes.ts'
 import { matchesIfNoneMatch } from './conditions.ts'
 import { exposedHeaders } from './respond.ts'
+import { noteBody } from './response-notes.ts'
 
 /** An answer that does not depend on the caller. */
 export interface Page {

@@ -58,7 +58,7 @@ export const fileNameOf = ({ params, request }: Pick<Exchange, 'params' | 'reque
   return parseFileName(name)
 }
 
-/** For requests that take neither parameters nor conditions. */
+/** Refuses parameters and conditions of requests that take neither. */
 export const refuseExtras = ({ request }: Exchange): void => {
   parseParameters(request.url, [])
   refuseConditions(request.headers)

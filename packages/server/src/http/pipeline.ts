@@ -6,18 +6,15 @@ import type { Holder } from '../core/shares.ts'
 import type { McpServer } from '../mcp/server.ts'
 import type { Method } from '../operations/operation.ts'
 import { Admission } from './admit.ts'
-import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './almost-right.ts'
-import { ResponseEnds } from './answer-ends.ts'
-import { closingIfUnread, respondFailure } from './answer-error.ts'
-import { ResponseBodies } from './answers.ts'
 import { Arrivals } from './arrivals.ts'
 import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import { BodyReader } from './body.ts'
 import { wantsShellHints } from './conditions.ts'
 import { type DownloadRefusal, Downloads } from './downloads.ts'
 import { hasEmptySegment, longNameParameters } from './file-paths.ts'
-import { FileUrlExchange, type FileUrlOptions, type FileUrlRoute, fileUrlRoutes } from './files-door.ts'
-import { foreignCaller, type McpEndpointOptions, McpExchange, mcpRoute, respondForeign } from './mcp-door.ts'
+import { FileUrlExchange, type FileUrlOptions, type FileUrlRoute, fileUrlRoutes } from './file-url-endpoint.ts'
+import { foreignCaller, type McpEndpointOptions, McpExchange, mcpRoute, respondForeign } from './mcp-endpoint.ts'
+import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './mistake-hints.ts'
 import {
   type ObservedResponse,
   type ObservedRoute,
@@ -30,7 +27,10 @@ import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { logResponses } from './request-log.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
+import { closingIfUnread, respondFailure } from './respond-failure.ts'
 import { asUrlResponse } from './respond-file.ts'
+import { ResponseBodies } from './response-bodies.ts'
+import { ResponseEnds } from './response-ends.ts'
 import { allowedMethods, type Route } from './routes.ts'
 import { literalParameter } from './targets.ts'
 import { Turns } from './turns.ts'
@@ -43,7 +43,7 @@ export interface PipelineOptions extends AuthenticatorOptions {
   logRequests: boolean
   /** Log requests that took at least so long. */
   logSlowMs?: number
-  /** For the metrics. */
+  /** The counter of the metrics. */
   responseCounter?: ResponseCounter
   fileCounter?: FileCounter
 }
@@ -80,10 +80,10 @@ export type OpenResponse = (requestId: string, request: Request, ownUrl: string)
  * |---|---|
  * | identify: request id, route, parameters | `#identify`, `request-id.ts` |
  * | authenticate: who calls, and may the key do this | `authenticate.ts`; strangers in turns: `#meet` |
- * | admit: requests in flight, unread answers, the turn | `#admit`, `admit.ts`, `answers.ts`, `turns.ts`, `arrivals.ts` |
+ * | admit: requests in flight, unread answers, the turn | `#admit`, `admit.ts`, `response-bodies.ts`, `turns.ts`, `arrivals.ts` |
  * | read the body, as text, as a stream or as a file | `readBody`, `readStream`, `readUpload` and `readSmallUpload` of the exchange, called by handlers; `body.ts`, `upload-body.ts`, `uploads.ts` |
  * | run the route's handler | `#run`; a handler that waits for a run gives back its place meanwhile: `pause` of the exchange |
- * | answer: text, file or error | `respond.ts`, `answers.ts`, `rooms.ts`, `answer-stream.ts`, `answer-error.ts` |
+ * | answer: text, file or error | `respond.ts`, `response-bodies.ts`, `rooms.ts`, `response-stream.ts`, `respond-failure.ts` |
  * | log and measure | `observe.ts`, `request-log.ts` |
  *
  * The steps are plain calls, not a chain of functions. A read runs all of them without a promise if few requests come with it.
@@ -98,7 +98,7 @@ export class Pipeline implements Shared {
   readonly log: Log
   readonly uploads: Uploads
   readonly downloads: Downloads
-  readonly uploadBodies = new UploadBodies(this.bodies.fineChunks)
+  readonly uploadBodies = new UploadBodies(this.bodies.smallChunks)
   readonly now: () => number
   setIdleTimeout: Shared['setIdleTimeout'] = () => {}
   baseUrlOf: Shared['baseUrlOf'] = () => ''

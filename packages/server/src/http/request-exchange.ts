@@ -2,13 +2,10 @@ import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { freeChunk } from '../core/free-chunk.ts'
 import { connectionIdleSecondsMax, responseIdleSecondsMax, smallUploadBytesMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
-import type { BuiltResponse, Slices } from '../core/steps.ts'
+import type { BuiltResponse, Slices } from '../core/slices.ts'
 import type { Access } from '../operations/access.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { Admission, Admittable } from './admit.ts'
-import type { ResponseEnds } from './answer-ends.ts'
-import { noteStream } from './answer-notes.ts'
-import { type ResponseBodies, type ResponseBody, sentAtOnce } from './answers.ts'
 import type { Arrivals } from './arrivals.ts'
 import { type Authenticator, type Caller, recognize } from './authenticate.ts'
 import type { BodyHolder, BodyReader, RefuseBody } from './body.ts'
@@ -16,6 +13,9 @@ import type { Downloads } from './downloads.ts'
 import type { Exchange } from './exchange.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
 import { type ObservedExchange, ObservedResponse, type ObservedRoute } from './observe.ts'
+import { type ResponseBodies, type ResponseBody, sentAtOnce } from './response-bodies.ts'
+import type { ResponseEnds } from './response-ends.ts'
+import { noteStream } from './response-notes.ts'
 import type { Room } from './rooms.ts'
 import type { Route } from './routes.ts'
 import type { Turns } from './turns.ts'
@@ -61,7 +61,7 @@ export class RequestExchange
   #turn = 0
   /** Whether its turn has begun and no steps have run in it. */
   #isTurnFresh = false
-  /** For an answer that is built in several turns. */
+  /** The room of a response that is built in several turns. */
   #room: Room | undefined
   /** The body of an upload without a declared length. */
   #chunked: ChunkedBody | undefined
@@ -78,7 +78,7 @@ export class RequestExchange
     if (isChunked && request.body !== null) this.#chunked = new ChunkedBody(request.body)
   }
 
-  /** For the log and the metrics. */
+  /** Notes what the log and the metrics need. */
   observe(matched: ObservedRoute, method: string, startedAtMs: number, countsAt: number | undefined): void {
     this.matched = matched
     this.knownMethod = method
@@ -132,7 +132,7 @@ export class RequestExchange
     return bodies.read(this.request, bytesMax, this, inTurn)
   }
 
-  /** What the handler does with the text comes after a promise: only `wait` keeps the others waiting for it. */
+  /** The handler does its work with the text after a promise: only `wait` makes the others wait for it. */
   async #takeLater(text: string): Promise<string> {
     await this.shared.turns.wait(this.orgId, this.keySeq)
     return this.#useInTurn(text, asItIs)

@@ -4,10 +4,10 @@ import { contentDisposition } from '../core/files/content-disposition.ts'
 import { essenceOf } from '../core/files/content-type.ts'
 import type { FileContent } from '../core/files/file-record.ts'
 import type { BytesSource } from '../operations/files/bytes-source.ts'
-import { noteBody } from './answer-notes.ts'
 import { matchesIfNoneMatch } from './conditions.ts'
 import type { Exchange } from './exchange.ts'
 import { exposedHeaders, respondError } from './respond.ts'
+import { noteBody } from './response-notes.ts'
 
 /** The request for the bytes of a file: the exchange of a route with a key, or that of the door `/files`. */
 type FileRequest = Pick<Exchange, 'request' | 'requestId' | 'fileBodyOf'>
@@ -49,7 +49,7 @@ const withSafety = (response: Response): Response => {
   return response
 }
 
-/** For every answer at the URL of a file, where no key is read. No cache keeps an error. */
+/** Finishes every response at the URL of a file, where no key is read. No cache keeps an error. */
 export const asUrlResponse = (response: Response): Response => {
   const { headers } = response
   headers.delete('Vary')
@@ -57,7 +57,7 @@ export const asUrlResponse = (response: Response): Response => {
   return headers.has('Repr-Digest') ? response : withSafety(response)
 }
 
-/** For bytes: the strong comparison of RFC 9110. */
+/** Compares tags of bytes with the strong comparison of RFC 9110. */
 const matchesIfMatch = (headers: Headers, tag: string): boolean => {
   const value = headers.get('if-match')
   if (value === null || value.trim() === '*') return true

@@ -1,10 +1,10 @@
 import type { CubbyError } from '../core/errors.ts'
 import { headJson, recordJson } from '../core/records/record-json.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
-import { noteBody, noteCode } from './answer-notes.ts'
-import type { ResponseBody } from './answers.ts'
 import type { Exchange } from './exchange.ts'
 import { docsNote, httpHint, type Names, shellHint } from './hint-text.ts'
+import type { ResponseBody } from './response-bodies.ts'
+import { noteBody, noteCode } from './response-notes.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
 
 export const exposedHeaders =
@@ -67,7 +67,7 @@ export const respondRecord = (exchange: Exchange, record: StoredRecord): Respons
 export const respondDocument = (exchange: Exchange, { data, updatedAtMs }: StoredRecord): Response =>
   tagged(respond(exchange.requestId, exchange.bodyOf(data)), String(updatedAtMs))
 
-/** Only the version, for writers of a document that want no answer. */
+/** Responds with the version only, for writers of a document that want no more. */
 export const respondWritten = (requestId: string, { updatedAtMs }: StoredRecord): Response => {
   const response = tagged(respond(requestId, null, 204), String(updatedAtMs))
   response.headers.delete('Content-Type')
@@ -106,7 +106,7 @@ export const respondEntryPoint = (requestId: string, entryPoint: EntryPoint): Re
   return response
 }
 
-/** For browsers, from the entry point to a page. `path` is relative to the host, so it is right behind every proxy. */
+/** Sends browsers from the entry point to a page. `path` is relative to the host, so it is right behind every proxy. */
 export const respondRedirect = (requestId: string, path: string): Response => {
   const response = respond(requestId, null, 302)
   response.headers.delete('Content-Type')
@@ -116,9 +116,9 @@ export const respondRedirect = (requestId: string, path: string): Response => {
 }
 
 export interface ErrorContext {
-  /** For `method_not_allowed`. */
+  /** The methods that `method_not_allowed` names. */
   allow?: string
-  /** What a call in the hint is about, if it does not say so itself. */
+  /** The names that a call in the hint uses, if it does not have its own. */
   names?: Names
   /** The hint names commands of the shell. */
   forShell?: boolean

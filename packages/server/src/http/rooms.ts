@@ -2,7 +2,7 @@ import { CubbyError } from '../core/errors.ts'
 import { Fifo } from '../core/fair-queue.ts'
 import { pageBytesMax, toolMessagesMax, toolResponseBytesMax, turnMsMax } from '../core/limits.ts'
 import type { Holder, Shares } from '../core/shares.ts'
-import type { BuiltResponse } from '../core/steps.ts'
+import type { BuiltResponse } from '../core/slices.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 
 /** A tool sends its answer twice: as text and as values. */
@@ -68,7 +68,7 @@ interface Waiter extends Timed {
   begin(room: Room): void
 }
 
-/** What an API key builds now, and its requests that wait. */
+/** The responses that an API key builds now, and its requests that wait. */
 class KeyLine {
   readonly building: Record<BuiltResponse, number> = { listing: 0, batch: 0 }
   readonly waiting = new Fifo<Waiter>()

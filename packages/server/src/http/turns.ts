@@ -4,7 +4,7 @@ import { Fifo } from '../core/fair-queue.ts'
 import { turnMsMax } from '../core/limits.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 
-/** In one iteration of the event loop, requests run at once for this long; later ones wait for their turn. */
+/** Requests run at once for this long in one iteration of the event loop; later ones wait for their turn. */
 const atOnceMs = 5
 /** Waiting requests run for this long before the event loop handles the sockets again. */
 const sliceMs = 2
@@ -69,7 +69,7 @@ export class Turns {
 
   constructor(
     msMax = turnMsMax,
-    /** Of the time that requests use. */
+    /** The clock that measures the time of requests. */
     readonly now = () => performance.now(),
   ) {
     this.#waiters = new Deadlines(msMax, watchEveryMs)
@@ -97,7 +97,7 @@ export class Turns {
     return ++this.#turn
   }
 
-  /** For a request that is answered, perhaps after a wait in which other requests had their turns. */
+  /** Ends the turn of a request that is answered, perhaps after a wait in which other requests had their turns. */
   endTurn(turn: number): void {
     if (turn === this.#turn) this.end()
   }

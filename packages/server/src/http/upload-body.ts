@@ -4,10 +4,10 @@ import { freeChunk } from '../core/free-chunk.ts'
 import { fileIdleMsMax, uploadProgressBytesMin } from '../core/limits.ts'
 import { Pieces, type ReadResult } from './body.ts'
 import { cutShort, paused, tooFine, uploadStalled } from './body-faults.ts'
-import { type FineChunks, isSmall, isTooFine } from './fine-chunks.ts'
+import { isManySmallChunks, isTooManyChunks, type SmallChunks } from './small-chunks.ts'
 
 const pollEveryMs = 1_000
-/** What is held of a chunked body that arrives faster than it is taken. */
+/** The most that is held of a chunked body that arrives faster than it is taken. */
 const heldBytesMax = 512 * 1024
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>
@@ -40,11 +40,11 @@ export class ChunkedBody {
   }
 
   /**
-   * For a body that nobody wants: drops it. True if its chunks are small, so that the connection must be closed with the answer;
-   * otherwise Bun parses each of them, and the sender pays less for one than this thread.
+   * Drops a body that nobody wants. Returns true if its chunks are small, so that the connection must be closed with the
+   * response; otherwise Bun parses each of them, and the sender pays less for one than this thread.
    */
   async drop(): Promise<boolean> {
-    // What has arrived with the head of the request is judged first.
+    // The chunks that have arrived with the head of the request are judged first.
     if (!this.#isSmall) {
       const small = new Promise<void>((resolve) => {
         this.#onSmall = resolve
@@ -56,7 +56,7 @@ export class ChunkedBody {
   }
 
   get #isSmall(): boolean {
-    return isSmall(this.#pieces, this.#bytes)
+    return isManySmallChunks(this.#pieces, this.#bytes)
   }
 
   /** All that has arrived; undefined at the end. Waits if there is nothing. */
@@ -74,7 +74,7 @@ export class ChunkedBody {
     return bytes
   }
 
-  /** What has not arrived is dropped. */
+  /** The rest of the body is dropped as it arrives. */
   cancel(): void {
     this.#isEnd = true
     this.#reader.cancel().catch(() => {})
@@ -93,7 +93,7 @@ export class ChunkedBody {
       this.#joined.push(value!)
       this.#pieces++
       this.#bytes += value!.length
-      if (isTooFine(this.#pieces, this.#bytes)) {
+      if (isTooManyChunks(this.#pieces, this.#bytes)) {
         this.#fault = tooFine()
         this.#fine.resolve()
         this.cancel()
@@ -184,10 +184,10 @@ export class UploadBodies {
   /** At most as many as there are places for uploads, so each look goes over all of them. */
   readonly #waiting = new Set<UploadProgress>()
   readonly #watch: Timer
-  readonly #fineChunks: FineChunks
+  readonly #fineChunks: SmallChunks
 
-  constructor(fineChunks: FineChunks, idleMsMax = fileIdleMsMax) {
-    this.#fineChunks = fineChunks
+  constructor(smallChunks: SmallChunks, idleMsMax = fileIdleMsMax) {
+    this.#fineChunks = smallChunks
     this.#watch = setInterval(() => this.#cutSlow(idleMsMax), Math.min(pollEveryMs, idleMsMax))
     this.#watch.unref()
   }

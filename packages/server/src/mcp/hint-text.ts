@@ -13,7 +13,7 @@ const argumentsOf = ({ operation, input }: SuggestedCall): Record<string, unknow
   return { ...rest, [toolOf(operation) === 'get_records' ? 'keys' : 'records']: [key] }
 }
 
-/** What only looks. Everything else needs a secret key, and an endpoint that is not read-only. */
+/** Tells whether an operation only reads. Every other one needs a secret key, and an endpoint that is not read-only. */
 const isRead = (operation: string): boolean => findOperation(operation)?.effect === 'reads'
 
 /**

@@ -1,4 +1,4 @@
-/** For every model that uses the server; at most 1,200 characters. */
+/** Instructions for every model that uses the server; at most 1,200 characters. */
 export const instructions = `Cubby stores JSON records in tables of databases. A record has a hashKey, an optional rangeKey, data (a JSON object) and updatedAt, its version (epoch ms).
 Start with list_tables, then describe_table. Records are found by key, by recency (index "t") or by a declared index; there are no other filters and no joins. Page with cursor until it is null; cut: true means the answer was too long, go on with the cursor.
 data is always written as a whole: read the record, change it, put it back with "ifUpdatedAt": its updatedAt. On precondition_failed read it again. Up to 25 records are written or deleted together, all or none.

@@ -1,13 +1,13 @@
 import { CubbyError } from '../core/errors.ts'
 import type { Members } from '../core/members.ts'
-import { runThrough, type Slices } from '../core/steps.ts'
+import { runThrough, type Slices } from '../core/slices.ts'
 import { isCheapToBuild } from '../core/text/json-scan.ts'
 import { type Envelope, readEnvelope, type Span, valueSpan } from '../core/text/json-span.ts'
 import { RpcError, rpcCodes } from './rpc-error.ts'
 
 /** One JSON-RPC message. Values inside `params` are read when they are needed: the arguments of a tool stay text. */
 export interface Message {
-  /** As JSON text, so that a number comes back as it was sent; undefined for a notification. */
+  /** The id as JSON text, so that a number comes back as it was sent; undefined for a notification. */
   id: string | undefined
   method: string
   /** Members of `params`, shallow: an object or array in it is empty. */
@@ -97,7 +97,7 @@ export const builtMessage = (text: string): ReadMessage | undefined => {
   if (JSON.stringify(value) !== text) return undefined
   const { jsonrpc, method, id, params = {} } = value
   const isPlain = jsonrpc === '2.0' && typeof method === 'string' && isObject(params)
-  // What is wrong is said in one place.
+  // The faults of a message are named in one function.
   if (!isPlain || (id !== undefined && typeof id !== 'string' && !Number.isSafeInteger(id))) return undefined
   return new BuiltMessage(id as string | number | undefined, method, params as Members, text.length)
 }

@@ -2,7 +2,7 @@ import { markedText } from './marked-text.ts'
 import { describeTableTool } from './tools/tables.ts'
 import type { ToolCall } from './tools/tool.ts'
 
-// What an agent can read beside its tools: the documentation as Markdown, and the shape of each table.
+// Resources that an agent can read beside its tools: the documentation as Markdown, and the shape of each table.
 
 export const pageNames = ['api', 'errors', 'queries', 'skill'] as const
 export type PageName = (typeof pageNames)[number]
@@ -44,5 +44,5 @@ export const tableOf = (uri: string): { db: string; table: string } | undefined 
   return db === undefined ? undefined : { db, table: table! }
 }
 
-/** What `describe_table` says, as that tool says it. */
+/** Returns the output of `describe_table`, as that tool returns it. */
 export const readTable = async (call: ToolCall): Promise<string> => markedText(await describeTableTool.run(call))

@@ -31,7 +31,7 @@ export const tools: readonly Tool[] = [
   runTaskTool,
 ]
 
-/** What the address of the endpoint says: `/mcp?readOnly=true&db=app`. */
+/** The options in the address of the endpoint: `/mcp?readOnly=true&db=app`. */
 export interface Endpoint {
   readonly readOnly: boolean
   /** Undefined: each call names its database. */

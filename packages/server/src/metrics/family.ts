@@ -6,12 +6,12 @@ export interface Label {
 
 /** One metric with its samples. */
 export interface Family {
-  /** As Prometheus stores it: a counter ends in `_total`, a unit is last. */
+  /** The name as Prometheus stores it: a counter ends in `_total`, a unit is last. */
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram' | 'info'
   readonly labels: readonly Label[]
-  /** Of a histogram: upper bounds, ascending, without +Inf. */
+  /** Upper bounds of a histogram, ascending, without +Inf. */
   readonly buckets: readonly number[]
   /** The value is that of the whole store: with `--workers` it is the owner's, not a sum. */
   readonly isOfStore: boolean

@@ -18,7 +18,7 @@ const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const durationCells = durationBuckets.length + 2
 
 export interface ResponseCounter {
-  /** Where the counts of an operation start; undefined: of requests that no operation has. */
+  /** Returns the index at which the counts of an operation start; undefined stands for requests without an operation. */
   startOf(operation: string | undefined): number
   /** `workMs`: without the time that the caller asked the server to wait for a run. */
   count(start: number, status: number, workMs: number, bytesIn: number, bytesOut: number): void
@@ -52,8 +52,8 @@ export const countResponses = (registry: Registry, operations: readonly string[]
     labels: [operation],
     isSparse: true,
   })
-  // What a request counts is in one array, and what most requests count is together in it: for a get, each place in memory
-  // that is looked at takes a measurable time. An operation has its sums, a cell per bucket, and a cell per status.
+  // All counts of a request are in one array, and those that most requests count are together in it: for a get, each place in
+  // memory that is read takes a measurable time. An operation has its sums, a cell per bucket, and a cell per status.
   const names = [...operations, noOperation]
   const [secondsAt, receivedAt, sentAt, okAt, bucketsAt] = [0, 1, 2, 3, 4]
   const codesAt = bucketsAt + durationBuckets.length + 1

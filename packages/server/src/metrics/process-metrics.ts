@@ -25,7 +25,7 @@ const maxFds = (): number | undefined => {
 }
 
 interface ProcessOptions {
-  /** By the clock of the process. */
+  /** The start by the clock of the process. */
   startedAtMs: number
 }
 

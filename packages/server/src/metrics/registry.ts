@@ -19,7 +19,7 @@ class Counter {
     this.cells[cell]! += by
   }
 
-  /** For a total that something else counts. It never decreases. */
+  /** Sets a total that something else counts. It never decreases. */
   set(total: number, cell = 0): void {
     this.cells[cell] = total
   }
@@ -57,7 +57,7 @@ class Histogram {
 
 /** All values of a process at one moment, in the order of its families. */
 export interface Snapshot {
-  /** Of the families. A process that was started from other files than the owner may have another. */
+  /** The layout of the families. A process that was started from other files than the owner may have another. */
   layout: string
   values: number[]
 }
@@ -113,7 +113,7 @@ export class Registry {
     return this.families.map((family) => `${family.name}:${cellSizeOf(family)}:${sizeOf(family)}`).join(' ')
   }
 
-  /** Where the first value of this metric is in a snapshot. */
+  /** Returns the index of the first value of this metric in a snapshot. */
   offsetOf({ cells }: { cells: Float64Array }): number {
     return this.#values
       .slice(0, this.#values.indexOf(cells as Float64Array<ArrayBuffer>))

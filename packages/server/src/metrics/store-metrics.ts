@@ -34,7 +34,7 @@ export const countStore = (registry: Registry): StoreObserver => {
   }
 }
 
-/** What this process holds of the engine: with `--workers` the sum of all. */
+/** Measures what this process holds of the engine: with `--workers` the sum of all. */
 const measureProcess = (registry: Registry, measures: Measures): void => {
   const gauge = (name: string, help: string): Gauge => registry.gauge({ name, help })
   const queued = gauge('cubby_write_queue_requests', 'Writes that wait for the writer of the embedded engine.')

@@ -1,6 +1,6 @@
 import type { Registry } from './registry.ts'
 
-// What a process does beside requests: pushes of runs, and bytes of files.
+// Metrics of the work beside requests: pushes of runs, and bytes of files.
 
 export interface CountedPushes {
   /** Counts the push while it runs, and its outcome. */

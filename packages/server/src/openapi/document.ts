@@ -1,6 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { errorCodes } from '../core/error-codes.ts'
-import { fileUrlPath, fileUrlRoutes } from '../http/files-door.ts'
+import { fileUrlPath, fileUrlRoutes } from '../http/file-url-endpoint.ts'
 import { isVerbAsKey, openRoutes, type Route, routes } from '../http/routes.ts'
 import type { RoutedOperationId } from '../operations/catalogue.ts'
 import { exampleStore } from '../operations/example.ts'
@@ -93,7 +93,7 @@ const templated = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 const pathItem = (served: ServedOperation[]): PathItem =>
   Object.fromEntries(served.map((served) => [served.method.toLowerCase(), operationObject(served)]))
 
-/** What is served, by the id that it has in the document. */
+/** Operations that are served, by their id in the document. */
 export const servedById = (): Map<string, ServedOperation> =>
   new Map(servedPaths().flatMap(([, served]) => served.map((served) => [nameAt(served).operationId, served])))
 

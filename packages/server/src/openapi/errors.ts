@@ -63,7 +63,7 @@ export const meanings: Record<ErrorCode, string> = {
   storage_full: 'The store has no free space. Nothing was applied.',
 }
 
-/** What to do about each code. `more` says more about when it occurs than its meaning does. */
+/** Says what to do about each code. `more` says more about when it occurs than its meaning does. */
 export const advice: Record<ErrorCode, { fix: string; more?: string }> = {
   invalid_json: {
     more: 'It is malformed, not UTF-8, empty although the route needs one, or it has a byte order mark.',

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../core/errors.ts'
 import { plainBodyBytesMax } from '../core/limits.ts'
-import type { FileUrlOperationId } from '../http/files-door.ts'
+import type { FileUrlOperationId } from '../http/file-url-endpoint.ts'
 import { type OpenOperationId, verbs } from '../http/routes.ts'
 import {
   type CatalogueEntry,
@@ -48,7 +48,7 @@ export interface ResponseDescription {
 /** The description of an operation over HTTP. */
 export interface HttpOperation {
   tag: keyof typeof tags
-  /** In the contents of the page, where each has one line. Default: the summary. */
+  /** The title in the contents of the page, where each has one line. Default: the summary. */
   title?: string
   summary: string
   description: string
@@ -84,7 +84,7 @@ const tagOf: Record<Exclude<Area, 'organizations'>, keyof typeof tags> = {
 
 const nameOf = ({ $ref }: Schema): SchemaName => $ref!.split('/').at(-1) as SchemaName
 
-/** What follows from the route and the condition of an operation. */
+/** Notes that follow from the route and the condition of an operation. */
 const notesOf = ({ route, condition, note }: CatalogueEntry): string[] => {
   const { method, body, bytes, path } = route!
   if (bytes !== undefined) return [note!]
@@ -115,7 +115,7 @@ const headersOf = (entry: CatalogueEntry): ParameterName[] => {
 }
 
 const responsesOf = (entry: CatalogueEntry): Record<number, ResponseDescription> => {
-  const { area, condition, answers: responses, respondsMinimal, minimalOutput, returns, output, version } = entry
+  const { area, condition, responses, respondsMinimal, minimalOutput, returns, output, version } = entry
   const headers: HeaderName[] | undefined = version && ['ETag']
   const answer = (description: string): ResponseDescription => ({
     description,
@@ -429,7 +429,7 @@ const endpoints = {
 
 export type HttpOperationId = RoutedOperationId | keyof typeof endpoints
 
-/** What can be requested, by its id. */
+/** All operations that can be requested, by id. */
 export const operations: Readonly<Record<string, HttpOperation>> = {
   ...Object.fromEntries(routedOperations.map(({ id }) => [id, routed(entries[id as RoutedOperationId])])),
   ...endpoints,

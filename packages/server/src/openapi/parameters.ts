@@ -53,7 +53,7 @@ const signedParameter = (name: string, description: string): Parameter => ({
   schema: { type: 'string' },
 })
 
-/** By their name in the path, the query string or the headers; those of items see `parameterAt`. */
+/** Parameters by their name in the path, the query string or the headers; for those of items see `parameterAt`. */
 export const parameters = {
   db: fromInput('getRecord', 'db', 'path'),
   table: fromInput('getRecord', 'table', 'path'),
@@ -222,7 +222,7 @@ const fixed = (description: string, value: string): Header => ({
 
 const sha256Tag = '"[0-9a-f]{64}"'
 
-/** By their name. What follows a colon tells those apart that mean something else in other answers. */
+/** Headers by name. The part after a colon distinguishes those that mean something else in other responses. */
 export const headers = {
   'X-Request-Id': {
     description: 'The id that the caller sent, if it was well-formed; otherwise a new one.',

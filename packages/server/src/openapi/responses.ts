@@ -15,7 +15,7 @@ const everywhere: HeaderName[] = ['X-Request-Id', 'Access-Control-Allow-Origin',
 
 const commonHeaders: HeaderName[] = [...everywhere, 'Cache-Control']
 
-/** Of every answer at the URL of a file. */
+/** Headers of every response at the URL of a file. */
 const safetyHeaders: HeaderName[] = [
   'X-Content-Type-Options',
   'Referrer-Policy',
@@ -23,7 +23,7 @@ const safetyHeaders: HeaderName[] = [
   'Content-Security-Policy: files',
 ]
 
-/** Of answers with bytes. */
+/** Headers of responses with bytes. */
 const bytesHeaders: HeaderName[] = ['Accept-Ranges', 'Repr-Digest', 'Content-Disposition', ...safetyHeaders]
 
 const headersOfSuccess = ({ method, operation }: ServedOperation): HeaderName[] => {

@@ -16,7 +16,7 @@ export interface GivenStep {
   bytes?: string
   /** Headers beside those that every request has. */
   headers?: Record<string, string>
-  response?: unknown
+  answer?: unknown
 }
 
 export interface ExampleObject {
@@ -62,7 +62,7 @@ export interface ResponseObject {
   'x-error-codes'?: ErrorCode[]
 }
 
-/** As other tools read it, which take no further members. */
+/** A code sample as other tools read it, which take no further members. */
 export interface CodeSample {
   lang: string
   label: string
@@ -79,7 +79,7 @@ export interface OperationObject {
   requestBody?: RequestBody
   responses: Record<string, ResponseObject | Reference>
   'x-codeSamples'?: CodeSample[]
-  /** For each code sample, the name of its example in parameters, bodies and answers. */
+  /** The name of the example in parameters, bodies and responses, for each code sample. */
   'x-sample-examples'?: string[]
 }
 

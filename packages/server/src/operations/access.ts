@@ -2,7 +2,7 @@ import { CubbyError } from '../core/errors.ts'
 import { call } from '../core/hint.ts'
 import { parseName } from '../core/names.ts'
 import type { ApiKey, Caller } from '../store/api-keys.ts'
-import type { BlobStore } from '../store/blob-place.ts'
+import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
 import type { TaskServices } from './tasks/task-services.ts'
 
@@ -10,7 +10,7 @@ import type { TaskServices } from './tasks/task-services.ts'
 export interface Access {
   engine: Engine
   apiKey: ApiKey
-  /** Where the bytes of files are; undefined without --files. */
+  /** The blob store of files; undefined without --files. */
   blobStore: BlobStore | undefined
   tasks: TaskServices
   /** The way on which the caller came is restricted to reading: no URL is signed, whatever the key may do. */

@@ -19,7 +19,7 @@ export type Area =
   | 'tasks'
   | 'runs'
 
-/** What the API key must allow. `operator`: no API key is enough; the caller needs the store itself. */
+/** The permission that the API key must have. `operator`: no API key is enough; the caller needs the store itself. */
 export type KeyNeeded = 'read' | 'write' | 'manage-keys' | 'operator'
 
 /** The effect on the store. `destroys`: existing data is removed, or something stops working. */
@@ -28,7 +28,7 @@ type Effect = 'reads' | 'writes' | 'destroys'
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
 
 /**
- * Where the members of the input are in an HTTP request: in the path (those that it names), in the query string (those in
+ * Says where the members of the input are in an HTTP request: in the path (those that it names), in the query string (those in
  * `query`) or in the body (all others, or the one that is the whole body). `ifUpdatedAt` is a condition.
  */
 export interface Route {
@@ -69,7 +69,9 @@ export interface ClientCall {
   args?(members: Members, options: Members): unknown[] | undefined
 }
 
-/** What a program or a person needs to call an operation. No request needs it, so it is made only for those who describe. */
+/**
+ * Describes an operation to a program or a person who calls it. No request needs it, so it is made only for those who describe.
+ */
 export interface Description {
   /** Names it in the contents of the reference, where it has one line. Default: its summary. */
   readonly title?: string
@@ -84,7 +86,7 @@ export interface Description {
   /** The chapter of the reference, if it is not that of the area. */
   readonly tag?: string
   /** The output in a few words, if the operation has created something, and if that was there before. */
-  readonly answers?: { readonly created: string; readonly existing?: string }
+  readonly responses?: { readonly created: string; readonly existing?: string }
   /** The output for a caller that wants no data. Absent: it gets nothing but the version. */
   readonly minimalOutput?: Schema
   /** The schema of the whole input, an object. */

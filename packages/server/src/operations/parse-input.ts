@@ -65,7 +65,7 @@ export const readJson = ({ readBody }: InputRules, text: string, optional: boole
   return readBody?.(text) ?? { members: parsePlainBody(text), text }
 }
 
-/** What is not in the path, without the condition. */
+/** Reads the members that are not in the path, without the condition. */
 export const readRest = (operation: InputRules, body: Body, nowMs: number): object => {
   if (operation.read !== undefined) return operation.read(body, nowMs)
   refuseUnknownMembers(body.members, [])

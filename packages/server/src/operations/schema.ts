@@ -46,7 +46,7 @@ export const objectOf = <T>(description: string, required: RequiredKey<T>[], pro
   ...(required.length === 0 ? {} : { required }),
 })
 
-/** For requests: an unknown member is rejected. */
+/** Closes the schema of a request: an unknown member is rejected. */
 export const closed = (schema: Schema): Schema => ({ ...schema, additionalProperties: false })
 
 /** A reference to a member of `schemas`. */

@@ -60,7 +60,7 @@ Create a table, put a record into it, and read it:
 The API is documented at ${url}/docs
 ${linkKey === undefined ? '' : linkText(url, linkKey)}`
 
-/** For those who have lost the first keys, or have no key at hand. */
+/** Greets operators who have lost the first keys, or have no key at hand. */
 const laterGreeting = async (engine: Engine, url: string, storeFlags: string, hasConsole: boolean): Promise<string> => {
   const isActive = ({ deletedAtMs }: Organization): boolean => deletedAtMs === null
   const first = await engine.organizations.find('default')

@@ -9,7 +9,7 @@ export interface Clock {
   keyUseEveryMs: number
   /** How often runs, leases and schedules are looked for. */
   taskPollEveryMs: number
-  /** How long sweeps distrust a clock that has jumped ahead: see wary-clock.ts. */
+  /** How long sweeps distrust a clock that has jumped ahead: see holding-clock.ts. */
   jumpHoldMs: number
 }
 

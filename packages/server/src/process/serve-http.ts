@@ -10,11 +10,14 @@ import type { TaskServices } from '../operations/tasks/task-services.ts'
 import { checkTarget } from '../push/target.ts'
 import type { Engine } from '../store/engine.ts'
 import type { Clock } from './clock.ts'
-import type { ServedBlobStore } from './file-place.ts'
 import type { ServerMetrics } from './metrics.ts'
 import type { ServeOptions } from './serve-options.ts'
+import type { ServedBlobStore } from './served-blob-store.ts'
 
-/** What requests need of tasks. `waits.stop()` comes before HTTP is stopped: it answers the requests that wait. */
+/**
+ * Makes the services of tasks that requests need. `waits.stop()` comes before HTTP is stopped: it answers the requests that
+ * wait.
+ */
 export const makeTaskServices = (
   {
     clock,
@@ -22,7 +25,7 @@ export const makeTaskServices = (
     pushAllow,
   }: Pick<ServeOptions, 'handsOutTasks' | 'pushAllow'> & { clock: Pick<Clock, 'now'> },
   { runs }: Pick<Engine, 'runs'>,
-  /** For the metrics. */
+  /** Counts refused waits for the metrics. */
   onWaitRefused?: () => void,
 ): TaskServices => {
   const signals = new RunSignals()

@@ -9,7 +9,7 @@ export interface ServeOptions {
   port: number
   /** The address at which callers reach the server, if it is not the one that it listens on. */
   publicUrl: string | undefined
-  /** Where the bytes of files are: a directory, or a URL. */
+  /** The location of the bytes of files: a directory, or a URL. */
   files: string | undefined
   /** Whether the operator chose it. */
   filesAreGiven: boolean
@@ -38,7 +38,7 @@ export interface ServeOptions {
   logRequests: boolean
   /** Log requests that took at least so long; undefined: none. */
   logSlowMs: number | undefined
-  /** Where the metrics are served; undefined: nothing is counted. */
+  /** The address at which the metrics are served; undefined: nothing is counted. */
   metrics: { host: string; port: number } | undefined
   clock: Clock
   log: Log

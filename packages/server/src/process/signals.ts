@@ -31,7 +31,7 @@ const whenParentEnds = (ended: () => void): void => {
   timer.unref()
 }
 
-/** For a worker: a signal to the whole process group must not stop it before its owner does. */
+/** Ignores signals in a worker: a signal to the whole process group must not stop it before its owner does. */
 export const ignoreSignals = (): void => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {})
 }

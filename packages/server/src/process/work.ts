@@ -6,8 +6,8 @@ import { RunSignals } from '../core/tasks/run-signals.ts'
 import type { CountedPushes } from '../metrics/work-metrics.ts'
 import { pushRun } from '../push/push-run.ts'
 import type { Engine } from '../store/engine.ts'
-import type { ServedBlobStore } from './file-place.ts'
 import type { ServeOptions } from './serve-options.ts'
+import type { ServedBlobStore } from './served-blob-store.ts'
 
 /** Work without a request, in the process that owns the store. */
 export interface Work {
@@ -22,7 +22,7 @@ interface WorkParts {
   files: ServedBlobStore | undefined
   /** Those of the requests, if this process serves any. */
   signals?: RunSignals
-  /** For the metrics. */
+  /** Counts pushes for the metrics. */
   pushes?: CountedPushes
 }
 

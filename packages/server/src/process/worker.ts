@@ -2,10 +2,10 @@ import { startKeyUse } from '../background/key-use.ts'
 import { stopMsMax } from '../core/limits.ts'
 import type { Snapshot } from '../metrics/registry.ts'
 import type { WorkerChannel } from '../store/engine.ts'
-import { openServedBlobStore } from './file-place.ts'
 import { makeMetrics } from './metrics.ts'
 import { makeTaskServices, serveHttp } from './serve-http.ts'
 import type { ServeOptions } from './serve-options.ts'
+import { openServedBlobStore } from './served-blob-store.ts'
 import { ignoreSignals, stayUp, stopWithin } from './signals.ts'
 
 // The messages between the owner process and its workers. `engine` contains a message from engine to engine.

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 import type { Allow } from './allow.ts'
 
-/** What is known of an address: whether the operator named it, and if not, whether it is public. */
+/** The standing of an address: whether the operator named it, and if not, whether it is public. */
 export type Standing = 'named' | 'public' | 'refused'
 
 /** `text`: a literal, or what a name resolved to. What cannot be read is refused. */
@@ -40,7 +40,7 @@ const azureHost = ipaddr.IPv4.parse('168.63.129.16')
 const isPublic = (address: IPv4 | IPv6): boolean =>
   address.range() === 'unicast' && (isFour(address) ? !address.match(azureHost, 32) : address.match(globalUnicast))
 
-/** Where the last 32 bits are the IPv4 address. */
+/** Prefixes of addresses whose last 32 bits are the IPv4 address. */
 const carriers = [
   network('::/96'), // IPv4-compatible; also :: and ::1, as 0.0.0.0 and 0.0.0.1
   network('::ffff:0:0/96'), // IPv4-mapped
@@ -51,9 +51,9 @@ const sixToFour = network('2002::/16')
 const teredo = network('2001::/32')
 
 /**
- * What decides on an address: the IPv4 addresses inside an IPv6 one, because packets end there; otherwise the address itself.
- * An ISATAP address needs both. The prefix 64:ff9b:1::/48 of local NAT64 is judged as itself, so it is refused unless the
- * operator names it: where in it the IPv4 address is depends on the translator.
+ * Returns the addresses to check: the IPv4 addresses inside an IPv6 one, because packets end there; otherwise the address
+ * itself. An ISATAP address needs both. The prefix 64:ff9b:1::/48 of local NAT64 is checked as itself, so it is refused unless
+ * the operator names it: where in it the IPv4 address is depends on the translator.
  */
 const addressesIn = (address: IPv4 | IPv6): (IPv4 | IPv6)[] => {
   if (isFour(address)) return [address]

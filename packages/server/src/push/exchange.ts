@@ -1,6 +1,6 @@
 import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectSecure } from 'node:tls'
-import { type LimitedPart, noResponse, type PushResponse, ResponseReader } from './answer-reader.ts'
+import { type LimitedPart, noResponse, type PushResponse, ResponseReader } from './response-reader.ts'
 import type { Target } from './target.ts'
 
 interface Request {
@@ -85,7 +85,7 @@ const connect = (
       ...to,
       // A certificate has the name without the dot at its end. An address is compared with those in the certificate.
       servername: isLiteral ? '' : host.replace(/\.$/, ''),
-      // As by default, whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+      // Certificates are checked as by default, whatever NODE_TLS_REJECT_UNAUTHORIZED says.
       rejectUnauthorized: true,
       ALPNProtocols: ['http/1.1'],
       ...(ca === undefined ? {} : { ca }),
@@ -109,7 +109,7 @@ const headOf = ({ url }: Target, headers: Record<string, string>, bodyBytes: num
   return `${lines.join('\r\n')}\r\n\r\n`
 }
 
-/** As `lookup` of `node:dns`, but it knows these addresses only, whatever the name is. */
+/** Works like `lookup` of `node:dns`, but knows these addresses only, whatever the name is. */
 const lookupIn = (addresses: readonly string[]): LookupFunction => {
   const found = addresses.map((address) => ({ address, family: isIP(address) }))
   return (_name, options, done) => {

@@ -2,13 +2,13 @@ import { createHmac } from 'node:crypto'
 import { errorMessageCharactersMax, retryAfterSecondsMax } from '../core/limits.ts'
 import type { Run, RunError, RunErrorCode } from '../core/tasks/run.ts'
 import type { Allow } from './allow.ts'
-import { BadResponse, isSuccess, type LimitedPart, type PushResponse } from './answer-reader.ts'
 import { exchange } from './exchange.ts'
 import { type Resolve, resolveName } from './resolve.ts'
+import { BadResponse, isSuccess, type LimitedPart, type PushResponse } from './response-reader.ts'
 import { resultOf } from './result.ts'
 import { checkedAddresses, parseTarget, TargetRefused } from './target.ts'
 
-/** What one attempt sends, and where. */
+/** One attempt: the request, and its target. */
 export interface Push {
   url: string
   authorization: string | null
@@ -28,9 +28,9 @@ export interface PushOptions {
   nowMs: number
   /** It is called if a part of the answer was too long; then nothing more was read. */
   onCut?: (part: LimitedPart) => void
-  /** For tests. */
+  /** Tests set another resolver. */
   resolve?: Resolve
-  /** For tests: certificates of authorities. */
+  /** Tests set certificates of authorities. */
   ca?: string
 }
 
@@ -118,7 +118,7 @@ const outcomeOf = ({ status, retryAfter, body }: PushResponse, nowMs: number): P
 // The form of dates that HTTP allows to send. Date.parse alone would also read "2026" or "1.5".
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
-/** In milliseconds from `nowMs`: at most a day, and 0 for a date that has passed. Null without a valid value. */
+/** Returns milliseconds from `nowMs`: at most a day, and 0 for a date that has passed. Null without a valid value. */
 const parseRetryAfter = (value: string | undefined, nowMs: number): number | null => {
   const text = value?.trim() ?? ''
   const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : httpDate.test(text) ? Date.parse(text) - nowMs : Number.NaN

@@ -76,13 +76,15 @@ export const checkedAddresses = async (target: Target, allow: Allow, resolve: Re
 /** A declaration does not wait longer for a name server. */
 const resolveMsMax = 3_000
 
-/** Of all declarations of the process, those included that no longer wait. Names above that count as unknown. */
+/**
+ * The most lookups of all declarations of the process, those included that no longer wait. Names above that count as unknown.
+ */
 const lookupsMax = 256
 const resolveSome = atMostAtOnce(resolveName, lookupsMax)
 
 /**
- * For a declaration: throws `push_target_refused` with the field `url` if the target must not be pushed to. A name that does
- * not resolve, or not in time, is accepted: each attempt checks again.
+ * Checks the target of a declaration: throws `push_target_refused` with the field `url` if the target must not be pushed to. A
+ * name that does not resolve, or not in time, is accepted: each attempt checks again.
  */
 export const checkTarget = async (
   url: string,

@@ -61,7 +61,7 @@ export interface Engine {
    * write directly.
    */
   serveWorker?(channel: WorkerChannel): void
-  /** For an engine with one owner at a time: a process that finds the store taken names this port. */
+  /** Tells an engine with one owner at a time the port of this process: a process that finds the store taken names it. */
   noteListening?(port: number): void
   close(): Promise<void>
 }

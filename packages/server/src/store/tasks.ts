@@ -18,7 +18,10 @@ export interface TaskState {
    * known now.
    */
   oldestRunAtMs: number | null | undefined
-  /** Only if asked for. A finished run counts as kept by its version, which is in the index and at least `finishedAtMs`. */
+  /**
+   * The counts, if they were asked for. A finished run counts as kept by its version, which is in the index and at least
+   * `finishedAtMs`.
+   */
   counts?: RunCounts
 }
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { ErrorCode } from '../../src/core/errors.ts'
 import { statusOf } from '../../src/http/status.ts'
-import { type Answer, type Json, makeTempDir, removeTempDir } from '../harness.ts'
+import { type ApiResponse, type Json, makeTempDir, removeTempDir } from '../harness.ts'
 import { useService } from '../http/service.ts'
 import { Stage } from '../openapi/stage.ts'
 
@@ -39,7 +39,7 @@ const runShell = async (text: string): Promise<Json> => {
   }
 }
 
-const send = async (text: string): Promise<Answer> => {
+const send = async (text: string): Promise<ApiResponse> => {
   const [head, body] = text.trimEnd().split(/\n\n(.*)/s)
   const [request, ...headerLines] = head!.split('\n')
   const [, method, target] = /^([A-Z]+) (\/\S+)$/.exec(request!)!

@@ -1,5 +1,5 @@
-import { tryJson } from '../answer.ts'
-import type { Answer, Json, Server } from '../harness.ts'
+import { tryJson } from '../api-response.ts'
+import type { ApiResponse, Json, Server } from '../harness.ts'
 import { checksOf, type ToolChecks } from './tool-schemas.ts'
 
 // A client of `POST /mcp` as small as one can be: what the tests of the tools need, and nothing that repairs an answer.
@@ -49,7 +49,7 @@ export class ToolCaller {
   }
 
   /** `params` as JSON text is sent as it is. */
-  send(method: string, params: Json | string = {}): Promise<Answer> {
+  send(method: string, params: Json | string = {}): Promise<ApiResponse> {
     const text = typeof params === 'string' ? params : JSON.stringify(params)
     const body = `{"jsonrpc":"2.0","id":${++this.#id},"method":${JSON.stringify(method)},"params":${text}}`
     return this.server.request('POST', this.path, {

@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { generateApiKey, makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { Case } from '../engine-conformance.ts'
-import { makeTenant, startMs, type Tenant, withoutEpoch } from './material.ts'
+import { makeTenant, startMs, type Tenant, withoutEpoch } from './fixture.ts'
 
 const makeKeys = async (engine: Engine, tenant: Tenant, count: number): Promise<string[]> => {
   const ids: string[] = []

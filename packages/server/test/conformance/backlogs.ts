@@ -4,7 +4,7 @@ import type { Run } from '../../src/core/tasks/run.ts'
 import { newRunId } from '../../src/core/tasks/run-id.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { Case } from '../engine-conformance.ts'
-import { makeTenant, startMs, type Tenant } from './material.ts'
+import { makeTenant, startMs, type Tenant } from './fixture.ts'
 import { declared } from './runs.ts'
 
 // An organization decides how much it has due. If a look read only the rows that are due longest, those of another

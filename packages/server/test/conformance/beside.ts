@@ -3,24 +3,24 @@ import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import { recoveryMs, sweepGraceMs } from '../../src/core/limits.ts'
 import type { Case } from '../engine-conformance.ts'
 import {
-  deskThrough,
   expectRefusal,
   fill,
-  makeDesk,
+  fixtureThrough,
+  makeFixture,
   makeTenant,
   numbered,
   putOf,
   startMs,
   startSeconds,
   timeScan,
-} from './material.ts'
+} from './fixture.ts'
 
 // Two engines on one store, as two processes have: without these promises a key revoked on one of them would go
 // on opening the other for as long as that one cares to remember it.
 
 export const besideCases = (it: Case): void => {
   it('beside: a key revoked through one engine is revoked for the other from then on', async (store) => {
-    const here = await makeDesk(store.engine)
+    const here = await makeFixture(store.engine)
     const other = await store.openBeside()
     const spare = makeApiKey({ kind: 'public' })
     await store.engine.apiKeys.create(here.tenant.caller, spare.kept, startMs)
@@ -38,7 +38,7 @@ export const besideCases = (it: Case): void => {
 
   it('beside: a table deleted through one engine is gone for the other, made or restored it is there', async (store) => {
     const { engine } = store
-    const { tenant, table } = await makeDesk(engine)
+    const { tenant, table } = await makeFixture(engine)
     const other = await store.openBeside()
     const find = () => other.tables.find(tenant.org.id, 'app', 'orders')
     expect(await find()).toMatchObject({ id: table.id })
@@ -52,9 +52,9 @@ export const besideCases = (it: Case): void => {
   })
 
   it('beside: a write through one engine into a table deleted through the other is refused', async (store) => {
-    const here = await makeDesk(store.engine)
+    const here = await makeFixture(store.engine)
     const other = await store.openBeside()
-    const there = await deskThrough(other, here)
+    const there = await fixtureThrough(other, here)
     await here.put('a')
     await there.put('b')
     await other.tables.delete(there.tenant.caller, 'app', 'orders', startMs)
@@ -83,8 +83,8 @@ export const besideCases = (it: Case): void => {
   })
 
   it('beside: what one engine wrote the other reads, and versions of a record increase across both', async (store) => {
-    const here = await makeDesk(store.engine)
-    const there = await deskThrough(await store.openBeside(), here)
+    const here = await makeFixture(store.engine)
+    const there = await fixtureThrough(await store.openBeside(), here)
     let last = 0
     for (let n = 0; n < 10; n++) {
       const [writer, reader] = n % 2 === 0 ? [here, there] : [there, here]
@@ -102,8 +102,8 @@ export const besideCases = (it: Case): void => {
   })
 
   it('beside: of writers that race through both engines under one version exactly one wins', async (store) => {
-    const here = await makeDesk(store.engine)
-    const there = await deskThrough(await store.openBeside(), here)
+    const here = await makeFixture(store.engine)
+    const there = await fixtureThrough(await store.openBeside(), here)
     const version = await here.put('a')
     const results = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
@@ -125,19 +125,19 @@ export const besideCases = (it: Case): void => {
   })
 
   it('beside: sweeps by both remove each row once, between them all', async (store) => {
-    const desk = await makeDesk(store.engine)
-    const gone = await makeDesk(store.engine, {}, { tenant: desk.tenant, name: 'gone' })
+    const fixture = await makeFixture(store.engine)
+    const gone = await makeFixture(store.engine, {}, { tenant: fixture.tenant, name: 'gone' })
     const engines = [store.engine, await store.openBeside()]
     await fill(
-      desk,
-      numbered(60).map((name) => putOf(desk.table, name, { ttlSeconds: startSeconds })),
+      fixture,
+      numbered(60).map((name) => putOf(fixture.table, name, { ttlSeconds: startSeconds })),
     )
     await fill(
       gone,
       numbered(60).map((name) => putOf(gone.table, name)),
     )
-    await desk.put('live')
-    await store.engine.tables.delete(desk.tenant.caller, 'app', 'gone', startMs)
+    await fixture.put('live')
+    await store.engine.tables.delete(fixture.tenant.caller, 'app', 'gone', startMs)
     const nowMs = startMs + recoveryMs + sweepGraceMs
     const sweep = async (step: (engine: (typeof engines)[number]) => Promise<number>): Promise<number> => {
       let total = 0
@@ -151,6 +151,6 @@ export const besideCases = (it: Case): void => {
     expect(await sweep((engine) => engine.maintenance.sweepExpired(nowMs, 7))).toBe(60)
     expect(await sweep((engine) => engine.maintenance.purgeTables(nowMs, 7))).toBeGreaterThan(0)
     expect(await store.engine.maintenance.purgeTables(nowMs, 7)).toBe(0)
-    expect(await desk.names(timeScan(), startMs - 1)).toEqual(['live'])
+    expect(await fixture.names(timeScan(), startMs - 1)).toEqual(['live'])
   })
 }

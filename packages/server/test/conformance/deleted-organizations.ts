@@ -10,17 +10,17 @@ import type { Case } from '../engine-conformance.ts'
 import { makeShelf } from './files.ts'
 import {
   deleteOf,
-  deskThrough,
   expectRefusal,
   fill,
-  makeDesk,
+  fixtureThrough,
+  makeFixture,
   makeTenant,
   numbered,
   putOf,
   startMs,
   type Tenant,
   timeScan,
-} from './material.ts'
+} from './fixture.ts'
 import { declared, makeBench } from './runs.ts'
 
 // An operator ends a contract, or a key of the organization has leaked. Without these promises somebody would go on writing
@@ -31,12 +31,12 @@ const deadline = startMs + recoveryMs + sweepGraceMs
 /** An organization with something of every kind. */
 const furnish = async (engine: Engine, name = 'acme') => {
   const tenant = await makeTenant(engine, name)
-  const desk = await makeDesk(engine, { i1: { hashField: 's' } }, { tenant })
-  await desk.put('a', { data: { s: 'x' } })
+  const fixture = await makeFixture(engine, { i1: { hashField: 's' } }, { tenant })
+  await fixture.put('a', { data: { s: 'x' } })
   const shelf = await makeShelf(engine, { tenant })
   await shelf.put('tom.txt')
   const bench = await makeBench(engine, {}, { tenant })
-  return { tenant, desk, shelf, bench }
+  return { tenant, fixture, shelf, bench }
 }
 
 const newRun = (payload = '{}') => ({ id: newRunId(), isNamed: false, key: null, payload, at: { delayMs: 0 } })
@@ -110,7 +110,7 @@ export const deletedOrganizationCases = (it: Case): void => {
   it('delete: every write of a caller that was let in before is refused, and nothing is written', async ({
     engine,
   }) => {
-    const { tenant, desk, shelf, bench } = await furnish(engine)
+    const { tenant, fixture, shelf, bench } = await furnish(engine)
     const { caller, operator, apiKey } = tenant
     const [blob, spare] = [await shelf.begin(), makeApiKey({ kind: 'public' })]
     const [first, second] = [await bench.add(), await bench.add()]
@@ -119,20 +119,20 @@ export const deletedOrganizationCases = (it: Case): void => {
     const before = await countRows(engine)
     await engine.organizations.delete('acme', startMs)
 
-    const put = putOf(desk.table, 'b')
+    const put = putOf(fixture.table, 'b')
     const declaration = { ...declared, keepsAuthorization: false, newSecret: newTaskSecret() }
     const finish = { lease: claimed!.lease!, result: null }
     const runInBatch = { op: 'run' as const, task: bench.task, run: newRun() }
     const finishInBatch = { op: 'finish' as const, task: bench.task, id: claimed!.id, finish }
     const now = Date.now()
     const attempts: Record<string, () => Promise<unknown>> = {
-      put: () => desk.write([put]),
-      'put if absent': () => desk.write([{ ...put, condition: 'absent' }]),
-      delete: () => desk.write([deleteOf('a')]),
-      'delete of nothing': () => desk.write([deleteOf('nothing')]),
-      batch: () => desk.write([deleteOf('a'), put]),
-      'batch of puts': () => desk.write([put, putOf(desk.table, 'c')]),
-      'put by a command': () => engine.records.write(operator, desk.table, [put], startMs),
+      put: () => fixture.write([put]),
+      'put if absent': () => fixture.write([{ ...put, condition: 'absent' }]),
+      delete: () => fixture.write([deleteOf('a')]),
+      'delete of nothing': () => fixture.write([deleteOf('nothing')]),
+      batch: () => fixture.write([deleteOf('a'), put]),
+      'batch of puts': () => fixture.write([put, putOf(fixture.table, 'c')]),
+      'put by a command': () => engine.records.write(operator, fixture.table, [put], startMs),
       'create table': () => engine.tables.create(caller, 'app', 'new', {}, startMs),
       'create table by a command': () => engine.tables.create(operator, 'app', 'new', {}, startMs),
       'delete table': () => engine.tables.delete(caller, 'app', 'orders', startMs),
@@ -159,7 +159,7 @@ export const deletedOrganizationCases = (it: Case): void => {
       cancel: () => bench.cancel(second),
       retry: () => bench.retry(first),
       'batch with a run': () =>
-        engine.runs.applyBatch(caller, { table: desk.table, records: [put], tasks: [runInBatch] }, now),
+        engine.runs.applyBatch(caller, { table: fixture.table, records: [put], tasks: [runInBatch] }, now),
       'batch with a finish': () =>
         engine.runs.applyBatch(caller, { table: undefined, records: [], tasks: [finishInBatch] }, now),
     }
@@ -173,20 +173,20 @@ export const deletedOrganizationCases = (it: Case): void => {
     expect(await countRows(engine)).toBe(before)
 
     await engine.organizations.restore('acme', startMs)
-    expect(await desk.names(timeScan())).toEqual(['a'])
+    expect(await fixture.names(timeScan())).toEqual(['a'])
     expect(await engine.apiKeys.find(spare.text)).toMatchObject({ revokedAtMs: null })
     expect((await bench.get(claimed!))!.lease).toBe(claimed!.lease)
     expect(await engine.apiKeys.findById(apiKey.id)).toMatchObject({ revokedAtMs: null })
   })
 
   it('delete: racing with it a write is applied or refused, as it is told', async ({ engine }) => {
-    const desk = await makeDesk(engine)
+    const fixture = await makeFixture(engine)
     const attempts: Promise<boolean>[] = []
     const names = numbered(120)
     let deletion: Promise<unknown> | undefined
     for (const [i, name] of names.entries()) {
       if (i === 60) deletion = engine.organizations.delete('acme', startMs)
-      const attempt = desk.write([putOf(desk.table, name), putOf(desk.table, name, { rangeKey: 'twin' })])
+      const attempt = fixture.write([putOf(fixture.table, name), putOf(fixture.table, name, { rangeKey: 'twin' })])
       attempts.push(
         attempt.then(
           (result) => result.applied,
@@ -199,11 +199,11 @@ export const deletedOrganizationCases = (it: Case): void => {
       if (i % 10 === 0) await Bun.sleep(0)
     }
     await deletion
-    await expectRefusal(desk.write([putOf(desk.table, 'late')]), 'invalid_api_key')
+    await expectRefusal(fixture.write([putOf(fixture.table, 'late')]), 'invalid_api_key')
     const applied = await Promise.all(attempts)
     await engine.organizations.restore('acme', startMs)
     const wanted = names.filter((_, i) => applied[i]).flatMap((name) => [name, `${name}/twin`])
-    expect((await desk.names(timeScan())).toSorted()).toEqual(wanted.toSorted())
+    expect((await fixture.names(timeScan())).toSorted()).toEqual(wanted.toSorted())
   })
 
   it('delete: its runs are not pushed, and those of others are', async ({ engine }) => {
@@ -253,11 +253,11 @@ export const deletedOrganizationCases = (it: Case): void => {
   })
 
   it('restore: all is back; what was revoked or deleted before stays so', async ({ engine }) => {
-    const { tenant, desk, shelf, bench } = await furnish(engine)
+    const { tenant, fixture, shelf, bench } = await furnish(engine)
     const revoked = makeApiKey({ kind: 'secret' })
     await engine.apiKeys.create(tenant.caller, revoked.kept, startMs)
     await engine.apiKeys.revoke(tenant.caller, revoked.kept.id, startMs + 1)
-    await makeDesk(engine, {}, { tenant, name: 'dropped' })
+    await makeFixture(engine, {}, { tenant, name: 'dropped' })
     await engine.tables.delete(tenant.caller, 'app', 'dropped', startMs)
     const run = await bench.add()
     const files = await shelf.get('tom.txt')
@@ -268,8 +268,8 @@ export const deletedOrganizationCases = (it: Case): void => {
     expect(await isFound(engine, tenant, shelf.bucket.publicId!)).toEqual(all)
     expect(await engine.apiKeys.find(revoked.text)).toMatchObject({ revokedAtMs: startMs + 1 })
     expect(await engine.tables.find(tenant.org.id, 'app', 'dropped')).toBeUndefined()
-    await desk.put('b', { data: { s: 'x' } })
-    expect((await desk.names(timeScan())).toSorted()).toEqual(['a', 'b'])
+    await fixture.put('b', { data: { s: 'x' } })
+    expect((await fixture.names(timeScan())).toSorted()).toEqual(['a', 'b'])
     expect(await shelf.get('tom.txt')).toEqual(files)
     expect((await bench.claim())[0]!.id).toBe(run.id)
     // Once more: the second deletion has its own seven days.
@@ -288,7 +288,7 @@ export const deletedOrganizationCases = (it: Case): void => {
   })
 
   it('purge: removes nothing until 5 minutes past the seven days', async ({ engine }) => {
-    const { tenant, desk } = await furnish(engine)
+    const { tenant, fixture } = await furnish(engine)
     expect(await engine.maintenance.purgeOrganizations(deadline * 2, 500)).toBe(0)
     await engine.organizations.delete('acme', startMs)
     for (const nowMs of [startMs, startMs + recoveryMs, deadline - 1]) {
@@ -296,23 +296,23 @@ export const deletedOrganizationCases = (it: Case): void => {
     }
     // By an earlier clock it is all there.
     await engine.organizations.restore('acme', startMs + 1)
-    expect(await desk.names(timeScan())).toEqual(['a'])
+    expect(await fixture.names(timeScan())).toEqual(['a'])
     expect(await engine.apiKeys.find(tenant.secret)).toBeDefined()
   })
 
   it('purge: in small steps everything of the organization goes, then its name is free', async ({ engine }) => {
-    const { tenant, desk, shelf, bench } = await furnish(engine)
+    const { tenant, fixture, shelf, bench } = await furnish(engine)
     const other = await furnish(engine, 'other')
     await fill(
-      desk,
-      numbered(25).map((name) => putOf(desk.table, name, { data: { s: 'x' } })),
+      fixture,
+      numbered(25).map((name) => putOf(fixture.table, name, { data: { s: 'x' } })),
     )
     for (const name of ['a', 'b', 'c']) await shelf.put(name)
     await shelf.commitSmall('small', new Uint8Array([1, 2, 3]))
     for (let i = 0; i < 7; i++) await bench.add()
     for (let i = 0; i < 6; i++) await engine.apiKeys.create(tenant.caller, makeApiKey({ kind: 'public' }).kept, startMs)
-    await makeDesk(engine, {}, { tenant, name: 'empty' })
-    const dropped = await makeDesk(engine, {}, { tenant, name: 'dropped' })
+    await makeFixture(engine, {}, { tenant, name: 'empty' })
+    const dropped = await makeFixture(engine, {}, { tenant, name: 'dropped' })
     await dropped.put('a')
     await engine.tables.delete(tenant.caller, 'app', 'dropped', startMs)
     await engine.organizations.delete('acme', startMs)
@@ -326,7 +326,7 @@ export const deletedOrganizationCases = (it: Case): void => {
       const tasks: number[] = []
       for await (const { tableId } of dump.tasks()) tasks.push(tableId)
       expect(tasks).toEqual([other.bench.task.id])
-      for (const { id } of [desk.table, shelf.bucket, dropped.table]) expect(await dump.countRecords(id)).toBe(0)
+      for (const { id } of [fixture.table, shelf.bucket, dropped.table]) expect(await dump.countRecords(id)).toBe(0)
       expect(await dump.countRuns()).toBe(0)
     } finally {
       await dump.close()
@@ -336,7 +336,7 @@ export const deletedOrganizationCases = (it: Case): void => {
     expect(due).toHaveLength(5)
     await engine.files.forget(due)
     expect(await isFound(engine, other.tenant, other.shelf.bucket.publicId!)).toEqual(all)
-    expect(await other.desk.names(timeScan())).toEqual(['a'])
+    expect(await other.fixture.names(timeScan())).toEqual(['a'])
 
     expect(await engine.organizations.restore('acme', startMs + 1)).toBeUndefined()
     const anew = await makeTenant(engine)
@@ -357,7 +357,7 @@ export const deletedOrganizationCases = (it: Case): void => {
     await purgeAll(engine, deadline, 3)
     expect((await engine.organizations.list()).map(({ name }) => name)).toEqual(['later'])
     expect(await engine.organizations.restore('later', startMs + 1_001)).toMatchObject({ outcome: 'restored' })
-    expect(await later.desk.names(timeScan())).toEqual(['a'])
+    expect(await later.fixture.names(timeScan())).toEqual(['a'])
   })
 
   it('purge: a store whose only organization was purged does not start anew', async ({ engine }) => {
@@ -411,7 +411,7 @@ export const deletedOrganizationCases = (it: Case): void => {
 
   it('beside: an organization deleted through one engine is gone for the other; restored, it is back', async (store) => {
     const { engine } = store
-    const { tenant, desk, shelf } = await furnish(engine)
+    const { tenant, fixture, shelf } = await furnish(engine)
     const other = await store.openBeside()
     const publicId = shelf.bucket.publicId!
     expect(await isFound(other, tenant, publicId)).toEqual(all)
@@ -420,32 +420,32 @@ export const deletedOrganizationCases = (it: Case): void => {
     await other.organizations.restore('acme', startMs)
     expect(await isFound(engine, tenant, publicId)).toEqual(all)
     // And the other way: this one has everything at hand when the other deletes it.
-    await desk.put('b')
+    await fixture.put('b')
     await other.organizations.delete('acme', startMs)
     expect(await isFound(engine, tenant, publicId)).toEqual(none)
-    await expectRefusal(desk.write([putOf(desk.table, 'c')]), 'invalid_api_key')
+    await expectRefusal(fixture.write([putOf(fixture.table, 'c')]), 'invalid_api_key')
     await engine.organizations.restore('acme', startMs)
-    expect((await desk.names(timeScan())).toSorted()).toEqual(['a', 'b'])
+    expect((await fixture.names(timeScan())).toSorted()).toEqual(['a', 'b'])
   })
 
   it('beside: a write through one engine into an organization deleted through the other is refused', async (store) => {
-    const { desk } = await furnish(store.engine)
+    const { fixture } = await furnish(store.engine)
     const other = await store.openBeside()
-    const there = await deskThrough(other, desk)
+    const there = await fixtureThrough(other, fixture)
     await there.put('b')
     await store.engine.organizations.delete('acme', startMs)
     await expectRefusal(there.write([putOf(there.table, 'c')]), 'invalid_api_key')
     await expectRefusal(there.write([deleteOf('a'), putOf(there.table, 'c')]), 'invalid_api_key')
     await store.engine.organizations.restore('acme', startMs)
     await there.put('d')
-    expect((await desk.names(timeScan())).toSorted()).toEqual(['a', 'b', 'd'])
+    expect((await fixture.names(timeScan())).toSorted()).toEqual(['a', 'b', 'd'])
   })
 
   it('beside: two engines that purge the same organization leave nothing of it', async (store) => {
-    const { tenant, desk } = await furnish(store.engine)
+    const { tenant, fixture } = await furnish(store.engine)
     await fill(
-      desk,
-      numbered(50).map((name) => putOf(desk.table, name, { data: { s: 'x' } })),
+      fixture,
+      numbered(50).map((name) => putOf(fixture.table, name, { data: { s: 'x' } })),
     )
     const other = await store.openBeside()
     await store.engine.tables.delete(tenant.caller, 'app', 'orders', startMs)

@@ -32,16 +32,16 @@ import {
   timeScan,
   versionsOf,
   withoutEpoch,
-} from './material.ts'
+} from './fixture.ts'
 
-interface Material {
+interface FileFields {
   visibility?: Visibility
   ttlSeconds?: number
   condition?: Condition
   metadata?: string
 }
 
-const contentOf = (blob: string, { visibility = 'private', metadata = '{}' }: Material = {}): FileContent => ({
+const contentOf = (blob: string, { visibility = 'private', metadata = '{}' }: FileFields = {}): FileContent => ({
   ...{
     size: 3,
     contentType: 'text/plain; x="a,\\"metadata\\":1"',
@@ -64,26 +64,26 @@ export const makeShelf = async (engine: Engine, at: { tenant?: Tenant; name?: st
       await engine.files.begin(tenant.caller, table, blob, nowMs)
       return blob
     },
-    commit: (name: string, blob: string, material: Material = {}, nowMs = startMs): Promise<FileWriteResult> => {
-      const { ttlSeconds = null, condition } = material
+    commit: (name: string, blob: string, fields: FileFields = {}, nowMs = startMs): Promise<FileWriteResult> => {
+      const { ttlSeconds = null, condition } = fields
       return engine.files.commit(
         tenant.caller,
         table,
-        { name, content: contentOf(blob, material), ttlSeconds, condition },
+        { name, content: contentOf(blob, fields), ttlSeconds, condition },
         nowMs,
       )
     },
     /** A small file, with its bytes. */
-    commitSmall: (name: string, bytes: Uint8Array, material: Material = {}, nowMs = startMs) => {
-      const { ttlSeconds = null, condition } = material
+    commitSmall: (name: string, bytes: Uint8Array, fields: FileFields = {}, nowMs = startMs) => {
+      const { ttlSeconds = null, condition } = fields
       const blob = newStoreBlobId(nowMs)
-      const file = { name, content: contentOf(blob, material), ttlSeconds, condition, bytes }
+      const file = { name, content: contentOf(blob, fields), ttlSeconds, condition, bytes }
       return engine.files.commit(tenant.caller, table, file, nowMs).then((result) => ({ blob, result }))
     },
     /** Its blob. */
-    async put(name: string, material: Material = {}, nowMs = startMs): Promise<string> {
+    async put(name: string, fields: FileFields = {}, nowMs = startMs): Promise<string> {
       const blob = await shelf.begin(nowMs)
-      expect((await shelf.commit(name, blob, material, nowMs)).applied).toBe(true)
+      expect((await shelf.commit(name, blob, fields, nowMs)).applied).toBe(true)
       return blob
     },
     remove: (name: string, condition?: Condition, nowMs = startMs) =>

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import type { Case } from '../engine-conformance.ts'
-import { makeDesk, makeTenant, primaryScan, startMs, timeScan } from './material.ts'
+import { makeFixture, makeTenant, primaryScan, startMs, timeScan } from './fixture.ts'
 
 export const organizationCases = (it: Case): void => {
   it('createOrganization: makes the organization with its first keys', async ({ engine }) => {
@@ -83,12 +83,12 @@ export const organizationCases = (it: Case): void => {
 
   it('two organizations: tables, records and keys of one are not the other’s', async ({ engine }) => {
     const [ours, theirs] = [await makeTenant(engine, 'ours'), await makeTenant(engine, 'theirs')]
-    const a = await makeDesk(engine, {}, { tenant: ours })
+    const a = await makeFixture(engine, {}, { tenant: ours })
     expect(await engine.tables.find(theirs.org.id, 'app', 'orders')).toBeUndefined()
     expect(await engine.tables.list({ orgId: theirs.org.id, db: 'app', after: undefined, limit: 100 })).toEqual([])
     expect(await engine.tables.listDatabases(theirs.org.id, undefined, 100)).toEqual([])
 
-    const b = await makeDesk(engine, {}, { tenant: theirs })
+    const b = await makeFixture(engine, {}, { tenant: theirs })
     expect(b.table.id).not.toBe(a.table.id)
     await a.put('same', { data: { whose: 'ours' } })
     expect(await b.get('same')).toBeUndefined()
@@ -105,10 +105,10 @@ export const organizationCases = (it: Case): void => {
 
   it('two organizations: one cannot delete or restore a table of the other', async ({ engine }) => {
     const [ours, theirs] = [await makeTenant(engine, 'ours'), await makeTenant(engine, 'theirs')]
-    const desk = await makeDesk(engine, {}, { tenant: ours })
-    await desk.put('kept')
+    const fixture = await makeFixture(engine, {}, { tenant: ours })
+    await fixture.put('kept')
     expect(await engine.tables.delete(theirs.caller, 'app', 'orders', startMs)).toBeUndefined()
-    expect(await desk.get('kept')).toBeDefined()
+    expect(await fixture.get('kept')).toBeDefined()
 
     const deleted = await engine.tables.delete(ours.caller, 'app', 'orders', startMs)
     expect(await engine.tables.findDeleted(theirs.org.id, 'app', 'orders', startMs)).toBeUndefined()
@@ -119,6 +119,8 @@ export const organizationCases = (it: Case): void => {
         outcome: 'missing',
       })
     }
-    expect(await engine.tables.findDeleted(ours.org.id, 'app', 'orders', startMs)).toMatchObject({ id: desk.table.id })
+    expect(await engine.tables.findDeleted(ours.org.id, 'app', 'orders', startMs)).toMatchObject({
+      id: fixture.table.id,
+    })
   })
 }

@@ -3,9 +3,9 @@ import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import { CubbyError } from '../../src/core/errors.ts'
 import type { Case } from '../engine-conformance.ts'
 import {
-  deskThrough,
+  fixtureThrough,
   indexScan,
-  makeDesk,
+  makeFixture,
   makeTenant,
   numbered,
   primaryScan,
@@ -15,21 +15,25 @@ import {
   tenantThrough,
   timeScan,
   withoutEpoch,
-} from './material.ts'
+} from './fixture.ts'
 
 export const reopenCases = (it: Case): void => {
   it('reopen: records are there, with every index, ttl and version', async (store) => {
-    const desk = await makeDesk(store.engine, { i1: { hashField: 's', rangeField: 'n' } })
-    await desk.write(
+    const fixture = await makeFixture(store.engine, { i1: { hashField: 's', rangeField: 'n' } })
+    await fixture.write(
       numbered(12).map((rangeKey, n) =>
-        putOf(desk.table, 'h', { rangeKey, data: { s: 'x', n: -n }, ttlSeconds: n < 3 ? startSeconds + 5 : undefined }),
+        putOf(fixture.table, 'h', {
+          rangeKey,
+          data: { s: 'x', n: -n },
+          ttlSeconds: n < 3 ? startSeconds + 5 : undefined,
+        }),
       ),
     )
-    await desk.remove('h', 'k000007')
-    const version = await desk.put('h', { rangeKey: 'k000004', data: { s: 'y' } })
+    await fixture.remove('h', 'k000007')
+    const version = await fixture.put('h', { rangeKey: 'k000004', data: { s: 'y' } })
     const scans = [primaryScan('h'), timeScan(undefined, true), indexScan('i1', 'x'), indexScan('i1', 'y')]
-    const before = await Promise.all(scans.map((scan) => desk.list(scan)))
-    const again = await deskThrough(await store.reopen(), desk)
+    const before = await Promise.all(scans.map((scan) => fixture.list(scan)))
+    const again = await fixtureThrough(await store.reopen(), fixture)
     expect(await Promise.all(scans.map((scan) => again.list(scan)))).toEqual(before)
     expect(await again.list(primaryScan('h'), startMs + 5_000)).toHaveLength(8)
     // The version goes on from where it was.
@@ -37,10 +41,10 @@ export const reopenCases = (it: Case): void => {
   })
 
   it('reopen: creation order goes on from where it was', async (store) => {
-    const desk = await makeDesk(store.engine, { i1: { hashField: 's' } })
+    const fixture = await makeFixture(store.engine, { i1: { hashField: 's' } })
     const data = { s: 'x' }
-    for (const name of 'zyx') await desk.put(name, { data })
-    const again = await deskThrough(await store.reopen(), desk)
+    for (const name of 'zyx') await fixture.put(name, { data })
+    const again = await fixtureThrough(await store.reopen(), fixture)
     for (const name of 'cba') await again.put(name, { data })
     await again.put('y', { data })
     expect(await again.names(indexScan('i1', 'x'))).toEqual([...'zyxcba'])
@@ -78,10 +82,10 @@ export const reopenCases = (it: Case): void => {
   })
 
   it('close: of writes under way each is kept that was acknowledged, and none that was refused', async (store) => {
-    const desk = await makeDesk(store.engine)
+    const fixture = await makeFixture(store.engine)
     const names = numbered(200)
     const attempts = names.map((name) =>
-      desk.write([putOf(desk.table, name), putOf(desk.table, name, { rangeKey: 'twin' })]).then(
+      fixture.write([putOf(fixture.table, name), putOf(fixture.table, name, { rangeKey: 'twin' })]).then(
         (result) => result.applied,
         (error: unknown) => {
           if (!(error instanceof CubbyError)) throw error
@@ -90,7 +94,7 @@ export const reopenCases = (it: Case): void => {
         },
       ),
     )
-    const again = await deskThrough(await store.reopen(), desk)
+    const again = await fixtureThrough(await store.reopen(), fixture)
     const applied = await Promise.all(attempts)
     const wanted = names.filter((_, i) => applied[i]).flatMap((name) => [name, `${name}/twin`])
     expect((await again.names(timeScan())).toSorted()).toEqual(wanted.toSorted())

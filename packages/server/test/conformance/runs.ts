@@ -10,7 +10,7 @@ import type { Condition } from '../../src/store/records.ts'
 import type { RunChange } from '../../src/store/runs.ts'
 import type { Case } from '../engine-conformance.ts'
 import { expectSound } from '../engine-conformance.ts'
-import { expectRefusal, makeTenant, putOf, type Tenant } from './material.ts'
+import { expectRefusal, makeTenant, putOf, type Tenant } from './fixture.ts'
 
 // An engine whose database has a clock goes by that one. So these cases use the real time, and wait some milliseconds.
 

@@ -5,7 +5,7 @@ import type { IndexScalar } from '../../src/core/tables/index-value.ts'
 import { type Slot, slots } from '../../src/core/tables/indices.ts'
 import type { Case } from '../engine-conformance.ts'
 import { compareIndexed, compareText, matchesIndexed, matchesText, type NaiveRange } from '../model/naive-order.ts'
-import { type Desk, fill, indexScan, makeDesk, primaryScan, putOf, startMs, timeScan } from './material.ts'
+import { type Fixture, fill, indexScan, makeFixture, primaryScan, putOf, startMs, timeScan } from './fixture.ts'
 
 /** Values of every type, and pairs that only bytes tell apart. Many records share each. */
 const values: IndexScalar[] = [
@@ -83,10 +83,10 @@ const ranges: (NaiveRange | undefined)[] = [
   ...boundsOf(-1e300, '2025-06-15T17:06:40+02:00'),
 ]
 
-const loadSamples = async (desk: Desk): Promise<void> =>
+const loadSamples = async (fixture: Fixture): Promise<void> =>
   fill(
-    desk,
-    samples.map(({ name, fields }) => putOf(desk.table, name, { data: fields })),
+    fixture,
+    samples.map(({ name, fields }) => putOf(fixture.table, name, { data: fields })),
   )
 
 const expected = (slot: Slot, hash: IndexScalar, range: NaiveRange | undefined, descending: boolean): string[] => {
@@ -103,9 +103,9 @@ const expected = (slot: Slot, hash: IndexScalar, range: NaiveRange | undefined, 
 }
 
 /** The scan in pages of every size gives just this. */
-const expectScan = async (desk: Desk, scan: Scan, names: string[], sizes = [1_000, 3]): Promise<void> => {
+const expectScan = async (fixture: Fixture, scan: Scan, names: string[], sizes = [1_000, 3]): Promise<void> => {
   for (const rowsMax of sizes) {
-    const found = await desk.names(scan, startMs, rowsMax)
+    const found = await fixture.names(scan, startMs, rowsMax)
     expect({ scan, rowsMax, names: found }).toEqual({ scan, rowsMax, names })
   }
 }
@@ -125,32 +125,32 @@ export const scanCases = (it: Case): void => {
   it('declared index: booleans, then numbers, then strings by UTF-8 bytes, either way, in every slot', async ({
     engine,
   }) => {
-    const desk = await makeDesk(engine, indices)
-    await loadSamples(desk)
+    const fixture = await makeFixture(engine, indices)
+    await loadSamples(fixture)
     for (const slot of slots) {
       const hashes = slot === 'i4' ? ['one', 'two'] : [...values, 'none', 3]
       for (const hash of hashes) {
         for (const descending of directions) {
           const names = expected(slot, hash, undefined, descending)
-          await expectScan(desk, indexScan(slot, hash, undefined, descending), names, [1_000, 1, 2])
+          await expectScan(fixture, indexScan(slot, hash, undefined, descending), names, [1_000, 1, 2])
         }
       }
     }
   })
 
   it('declared index: every operator matches its operand’s own type, either way', async ({ engine }) => {
-    const desk = await makeDesk(engine, indices)
-    await loadSamples(desk)
+    const fixture = await makeFixture(engine, indices)
+    await loadSamples(fixture)
     for (const range of ranges) {
       for (const descending of directions) {
-        await expectScan(desk, indexScan('i4', 'one', range, descending), expected('i4', 'one', range, descending))
-        await expectScan(desk, indexScan('i1', true, range, descending), expected('i1', true, range, descending))
+        await expectScan(fixture, indexScan('i4', 'one', range, descending), expected('i4', 'one', range, descending))
+        await expectScan(fixture, indexScan('i1', true, range, descending), expected('i1', true, range, descending))
       }
     }
   })
 
   it('primary: range keys by UTF-8 bytes, every operator, either way', async ({ engine }) => {
-    const desk = await makeDesk(engine)
+    const fixture = await makeFixture(engine)
     const rangeKeys = [
       '#',
       '"',
@@ -168,12 +168,12 @@ export const scanCases = (it: Case): void => {
       '10',
       '9',
     ]
-    const puts = rangeKeys.map((rangeKey) => putOf(desk.table, 'h', { rangeKey }))
+    const puts = rangeKeys.map((rangeKey) => putOf(fixture.table, 'h', { rangeKey }))
     const near = ['h\0', 'g', 'H', 'h#'].flatMap((hash) => [
-      putOf(desk.table, hash, { rangeKey: 'a' }),
-      putOf(desk.table, hash),
+      putOf(fixture.table, hash, { rangeKey: 'a' }),
+      putOf(fixture.table, hash),
     ])
-    await fill(desk, [...puts, ...near])
+    await fill(fixture, [...puts, ...near])
     const operators: (NaiveRange | undefined)[] = [
       undefined,
       ...['', 'a', 'a\0', '\uffff', '\u{10ffff}'].map((beginsWith) => ({ beginsWith })),
@@ -193,7 +193,7 @@ export const scanCases = (it: Case): void => {
     for (const range of operators) {
       const ascending = rangeKeys.filter((key) => matchesText(key, range)).sort(compareText)
       for (const descending of directions) {
-        const found = await desk.list(primaryScan('h', range, descending), startMs, 2)
+        const found = await fixture.list(primaryScan('h', range, descending), startMs, 2)
         expect({ range, descending, keys: found.map((record) => record.rangeKey) }).toEqual({
           range,
           descending,
@@ -201,14 +201,14 @@ export const scanCases = (it: Case): void => {
         })
       }
     }
-    expect(await desk.list(primaryScan('h\0'))).toHaveLength(2)
-    expect(await desk.list(primaryScan('none'))).toEqual([])
+    expect(await fixture.list(primaryScan('h\0'))).toHaveLength(2)
+    expect(await fixture.list(primaryScan('none'))).toEqual([])
   })
 
   it('t: by updatedAt, every operator, either way', async ({ engine }) => {
-    const desk = await makeDesk(engine)
+    const fixture = await makeFixture(engine)
     const instants = [5, 3, 3, 8, 0, 3, 5, 1, 8, 8].map((step, i) => ({ name: `r${9 - i}`, at: startMs + step }))
-    for (const { name, at } of instants) await desk.put(name, {}, at)
+    for (const { name, at } of instants) await fixture.put(name, {}, at)
     const iso = new Date(startMs + 3).toISOString()
     const operators: (NaiveRange | undefined)[] = [
       undefined,
@@ -226,28 +226,28 @@ export const scanCases = (it: Case): void => {
         .filter(({ at }) => matchesIndexed(at, range))
         .sort((a, b) => a.at - b.at)
         .map(({ name }) => name)
-      await expectScan(desk, timeScan(range), names, [1_000, 1, 2])
-      await expectScan(desk, timeScan(range, true), names.toReversed(), [1_000, 1, 2])
+      await expectScan(fixture, timeScan(range), names, [1_000, 1, 2])
+      await expectScan(fixture, timeScan(range, true), names.toReversed(), [1_000, 1, 2])
     }
   })
 
   it('a hash is matched whole, not by its beginning', async ({ engine }) => {
-    const desk = await makeDesk(engine, { i1: { hashField: 's' }, i2: { hashField: 's', rangeField: 'r' } })
+    const fixture = await makeFixture(engine, { i1: { hashField: 's' }, i2: { hashField: 's', rangeField: 'r' } })
     for (const s of ['a', 'ab', 'a\0', '', 'A', '1', 1, true, 'true']) {
-      await desk.put(JSON.stringify(s), { data: { s, r: 'x' } })
+      await fixture.put(JSON.stringify(s), { data: { s, r: 'x' } })
     }
     for (const s of ['a', 'ab', 'a\0', '', 'A', '1', 1, true, 'true', 'b', 0, false]) {
       const names = ['b', 0, false].includes(s) ? [] : [JSON.stringify(s)]
-      for (const slot of ['i1', 'i2'] as const) expect(await desk.names(indexScan(slot, s))).toEqual(names)
+      for (const slot of ['i1', 'i2'] as const) expect(await fixture.names(indexScan(slot, s))).toEqual(names)
     }
   })
 
   it('a scan gives the records as getRecord does', async ({ engine }) => {
-    const desk = await makeDesk(engine, { i1: { hashField: 's' } })
-    await desk.put('a', { rangeKey: 'r', data: '{ "s":\t"x" }', ttlSeconds: startMs / 1000 + 5 }, startMs - 7)
-    const record = await desk.get('a', 'r')
+    const fixture = await makeFixture(engine, { i1: { hashField: 's' } })
+    await fixture.put('a', { rangeKey: 'r', data: '{ "s":\t"x" }', ttlSeconds: startMs / 1000 + 5 }, startMs - 7)
+    const record = await fixture.get('a', 'r')
     for (const scan of [primaryScan('a'), indexScan('i1', 'x'), timeScan()]) {
-      expect((await desk.list(scan)).map(fieldsOf)).toEqual([record!])
+      expect((await fixture.list(scan)).map(fieldsOf)).toEqual([record!])
     }
   })
 }

@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { newSecret, type StoreSecret, secretLeadMs } from '../../src/core/store-secrets.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { Case } from '../engine-conformance.ts'
-import { startMs } from './material.ts'
+import { startMs } from './fixture.ts'
 
 const weekMs = 7 * 24 * 60 * 60 * 1000
 

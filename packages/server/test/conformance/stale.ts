@@ -3,36 +3,36 @@ import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import type { Case } from '../engine-conformance.ts'
 import {
   deleteOf,
-  deskOf,
   expectRefusal,
-  makeDesk,
+  fixtureOf,
+  makeFixture,
   makeTenant,
   numbered,
   putOf,
   startMs,
   timeScan,
-} from './material.ts'
+} from './fixture.ts'
 
 // A request looks its key and its table up, reads a body that may take seconds, and then writes. Without these
 // promises a key revoked or a table deleted in between would still write, and its caller be told that it did.
 
 export const staleCases = (it: Case): void => {
   it('write: refused with revoked_api_key once the caller’s key is revoked', async ({ engine }) => {
-    const desk = await makeDesk(engine)
-    await desk.put('a', { data: { n: 1 } })
-    await engine.apiKeys.revoke(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
-    await expectRefusal(desk.write([putOf(desk.table, 'a', { data: { n: 2 } })]), 'revoked_api_key')
-    await expectRefusal(desk.write([deleteOf('a'), putOf(desk.table, 'b')]), 'revoked_api_key')
-    expect(await desk.list(timeScan())).toMatchObject([{ hashKey: 'a', data: '{"n":1}' }])
+    const fixture = await makeFixture(engine)
+    await fixture.put('a', { data: { n: 1 } })
+    await engine.apiKeys.revoke(fixture.tenant.operator, fixture.tenant.apiKey.id, startMs)
+    await expectRefusal(fixture.write([putOf(fixture.table, 'a', { data: { n: 2 } })]), 'revoked_api_key')
+    await expectRefusal(fixture.write([deleteOf('a'), putOf(fixture.table, 'b')]), 'revoked_api_key')
+    expect(await fixture.list(timeScan())).toMatchObject([{ hashKey: 'a', data: '{"n":1}' }])
   })
 
   it('write: another key of the organization goes on working', async ({ engine }) => {
-    const desk = await makeDesk(engine)
+    const fixture = await makeFixture(engine)
     const { text, kept } = makeApiKey({ kind: 'secret' })
-    await engine.apiKeys.create(desk.tenant.caller, kept, startMs)
-    const other = { orgId: desk.tenant.org.id, apiKey: await engine.apiKeys.find(text) }
-    await engine.apiKeys.revoke(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
-    expect(await engine.records.write(other, desk.table, [putOf(desk.table, 'a')], startMs)).toMatchObject({
+    await engine.apiKeys.create(fixture.tenant.caller, kept, startMs)
+    const other = { orgId: fixture.tenant.org.id, apiKey: await engine.apiKeys.find(text) }
+    await engine.apiKeys.revoke(fixture.tenant.operator, fixture.tenant.apiKey.id, startMs)
+    expect(await engine.records.write(other, fixture.table, [putOf(fixture.table, 'a')], startMs)).toMatchObject({
       applied: true,
     })
   })
@@ -40,7 +40,7 @@ export const staleCases = (it: Case): void => {
   it('tables and keys: every change is refused with revoked_api_key once the caller’s key is revoked', async ({
     engine,
   }) => {
-    const { tenant } = await makeDesk(engine)
+    const { tenant } = await makeFixture(engine)
     const { caller, operator, org, apiKey } = tenant
     const { kept } = makeApiKey({ kind: 'secret' })
     const second = makeApiKey({ kind: 'public' })
@@ -62,57 +62,57 @@ export const staleCases = (it: Case): void => {
   })
 
   it('write: refused with table_not_found once the table is deleted', async ({ engine }) => {
-    const desk = await makeDesk(engine)
-    await desk.put('a', { data: { n: 1 } })
-    await engine.tables.delete(desk.tenant.caller, 'app', 'orders', startMs)
-    await expectRefusal(desk.write([putOf(desk.table, 'a', { data: { n: 2 } })]), 'table_not_found')
-    await expectRefusal(desk.write([deleteOf('a'), putOf(desk.table, 'b')]), 'table_not_found')
-    const restored = await engine.tables.restore(desk.tenant.caller, 'app', 'orders', undefined, startMs)
+    const fixture = await makeFixture(engine)
+    await fixture.put('a', { data: { n: 1 } })
+    await engine.tables.delete(fixture.tenant.caller, 'app', 'orders', startMs)
+    await expectRefusal(fixture.write([putOf(fixture.table, 'a', { data: { n: 2 } })]), 'table_not_found')
+    await expectRefusal(fixture.write([deleteOf('a'), putOf(fixture.table, 'b')]), 'table_not_found')
+    const restored = await engine.tables.restore(fixture.tenant.caller, 'app', 'orders', undefined, startMs)
     if (restored.outcome !== 'restored') throw new Error(restored.outcome)
-    const found = await deskOf(engine, desk.tenant, restored.table).list(timeScan())
+    const found = await fixtureOf(engine, fixture.tenant, restored.table).list(timeScan())
     expect(found).toMatchObject([{ hashKey: 'a', data: '{"n":1}' }])
   })
 
   it('write: never reaches a table that was made anew under the name', async ({ engine }) => {
-    const desk = await makeDesk(engine)
-    await engine.tables.delete(desk.tenant.caller, 'app', 'orders', startMs)
-    const { table } = await engine.tables.create(desk.tenant.caller, 'app', 'orders', {}, startMs)
-    await expectRefusal(desk.write([putOf(desk.table, 'a')]), 'table_not_found')
-    expect(await deskOf(engine, desk.tenant, table).list(timeScan())).toEqual([])
+    const fixture = await makeFixture(engine)
+    await engine.tables.delete(fixture.tenant.caller, 'app', 'orders', startMs)
+    const { table } = await engine.tables.create(fixture.tenant.caller, 'app', 'orders', {}, startMs)
+    await expectRefusal(fixture.write([putOf(fixture.table, 'a')]), 'table_not_found')
+    expect(await fixtureOf(engine, fixture.tenant, table).list(timeScan())).toEqual([])
   })
 
   it('write: a table deleted and restored since it was looked up takes it', async ({ engine }) => {
-    const desk = await makeDesk(engine)
-    await engine.tables.delete(desk.tenant.caller, 'app', 'orders', startMs)
-    await engine.tables.restore(desk.tenant.caller, 'app', 'orders', undefined, startMs)
-    await desk.put('a')
-    expect(await desk.get('a')).toBeDefined()
+    const fixture = await makeFixture(engine)
+    await engine.tables.delete(fixture.tenant.caller, 'app', 'orders', startMs)
+    await engine.tables.restore(fixture.tenant.caller, 'app', 'orders', undefined, startMs)
+    await fixture.put('a')
+    expect(await fixture.get('a')).toBeDefined()
   })
 
   it('write: other changes of keys and tables since the lookup do not matter', async ({ engine }) => {
-    const desk = await makeDesk(engine)
+    const fixture = await makeFixture(engine)
     const theirs = await makeTenant(engine, 'theirs')
     await engine.apiKeys.revoke(theirs.operator, theirs.apiKey.id, startMs)
     const { kept } = makeApiKey({ kind: 'public' })
-    await engine.apiKeys.create(desk.tenant.caller, kept, startMs)
-    await engine.apiKeys.revoke(desk.tenant.caller, kept.id, startMs)
-    await engine.tables.create(desk.tenant.caller, 'app', 'other', {}, startMs)
-    await engine.tables.delete(desk.tenant.caller, 'app', 'other', startMs)
-    await desk.put('a')
-    expect(await desk.get('a')).toBeDefined()
+    await engine.apiKeys.create(fixture.tenant.caller, kept, startMs)
+    await engine.apiKeys.revoke(fixture.tenant.caller, kept.id, startMs)
+    await engine.tables.create(fixture.tenant.caller, 'app', 'other', {}, startMs)
+    await engine.tables.delete(fixture.tenant.caller, 'app', 'other', startMs)
+    await fixture.put('a')
+    expect(await fixture.get('a')).toBeDefined()
   })
 
   it('write: racing with the deletion of its table it is applied whole or refused, as it is told', async ({
     engine,
   }) => {
-    const desk = await makeDesk(engine)
-    const { caller } = desk.tenant
+    const fixture = await makeFixture(engine)
+    const { caller } = fixture.tenant
     const attempts: Promise<boolean>[] = []
     const names = numbered(120)
     let deletion: Promise<unknown> | undefined
     for (const [i, name] of names.entries()) {
       if (i === 60) deletion = engine.tables.delete(caller, 'app', 'orders', startMs)
-      const attempt = desk.write([putOf(desk.table, name), putOf(desk.table, name, { rangeKey: 'twin' })])
+      const attempt = fixture.write([putOf(fixture.table, name), putOf(fixture.table, name, { rangeKey: 'twin' })])
       attempts.push(
         attempt.then(
           (result) => result.applied,
@@ -127,24 +127,24 @@ export const staleCases = (it: Case): void => {
     await deletion
     const applied = await Promise.all(attempts)
     // Nothing that started after the deletion resolved can have been applied.
-    await expectRefusal(desk.write([putOf(desk.table, 'late')]), 'table_not_found')
+    await expectRefusal(fixture.write([putOf(fixture.table, 'late')]), 'table_not_found')
     const restored = await engine.tables.restore(caller, 'app', 'orders', undefined, startMs)
     if (restored.outcome !== 'restored') throw new Error(restored.outcome)
-    const after = deskOf(engine, desk.tenant, restored.table)
+    const after = fixtureOf(engine, fixture.tenant, restored.table)
     const found = await after.names(timeScan())
     const wanted = names.filter((_, i) => applied[i]).flatMap((name) => [name, `${name}/twin`])
     expect(found.toSorted()).toEqual(wanted.toSorted())
   })
 
   it('write: racing with the revocation of its key it is applied or refused, as it is told', async ({ engine }) => {
-    const desk = await makeDesk(engine)
+    const fixture = await makeFixture(engine)
     const names = numbered(120)
     const attempts: Promise<boolean>[] = []
     let revocation: Promise<unknown> | undefined
     for (const [i, name] of names.entries()) {
-      if (i === 60) revocation = engine.apiKeys.revoke(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
+      if (i === 60) revocation = engine.apiKeys.revoke(fixture.tenant.operator, fixture.tenant.apiKey.id, startMs)
       attempts.push(
-        desk.write([putOf(desk.table, name)]).then(
+        fixture.write([putOf(fixture.table, name)]).then(
           (result) => result.applied,
           (error: { code: unknown }) => {
             expect(error.code).toBe('revoked_api_key')
@@ -155,9 +155,9 @@ export const staleCases = (it: Case): void => {
       if (i % 10 === 0) await Bun.sleep(0)
     }
     await revocation
-    await expectRefusal(desk.write([putOf(desk.table, 'late')]), 'revoked_api_key')
+    await expectRefusal(fixture.write([putOf(fixture.table, 'late')]), 'revoked_api_key')
     const applied = await Promise.all(attempts)
-    const found = await desk.names(timeScan())
+    const found = await fixture.names(timeScan())
     expect(found.toSorted()).toEqual(names.filter((_, i) => applied[i]))
   })
 }

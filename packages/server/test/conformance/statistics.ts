@@ -9,7 +9,7 @@ import { countTable } from '../../src/operations/statistics/count-table.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { Table } from '../../src/store/tables.ts'
 import type { Case } from '../engine-conformance.ts'
-import { type Desk, fill, makeDesk, makeTenant, numbered, putOf, startMs, startSeconds } from './material.ts'
+import { type Fixture, fill, makeFixture, makeTenant, numbered, putOf, startMs, startSeconds } from './fixture.ts'
 import { makeBench } from './runs.ts'
 
 const whole = (descending = true): TimeScan => ({
@@ -29,26 +29,26 @@ const sizes = async (engine: Engine, table: Table, rowsMax: number, descending =
 
 const sum = (numbers: number[]): number => numbers.reduce((total, one) => total + one, 0)
 
-const fillDesk = async (engine: Engine): Promise<Desk> => {
-  const desk = await makeDesk(engine)
+const fillFixture = async (engine: Engine): Promise<Fixture> => {
+  const fixture = await makeFixture(engine)
   // Many of the same millisecond; data short and long, with characters of several bytes.
   const puts = numbered(23).map((rangeKey, i) =>
-    putOf(desk.table, 'é', { rangeKey, data: { text: 'é'.repeat(i % 5 === 0 ? 9_000 : i) } }),
+    putOf(fixture.table, 'é', { rangeKey, data: { text: 'é'.repeat(i % 5 === 0 ? 9_000 : i) } }),
   )
-  await fill(desk, puts)
-  await desk.put('later', { data: '{ "n" : 1.0 }' }, startMs + 5_000)
-  return desk
+  await fill(fixture, puts)
+  await fixture.put('later', { data: '{ "n" : 1.0 }' }, startMs + 5_000)
+  return fixture
 }
 
 export const statisticsCases = (it: Case): void => {
   it('sizes: the bytes of keys and data as they were sent, whatever the size of pages, in both directions', async ({
     engine,
   }) => {
-    const desk = await fillDesk(engine)
-    await makeDesk(engine, {}, { tenant: desk.tenant, name: 'other' }).then((other) =>
+    const fixture = await fillFixture(engine)
+    await makeFixture(engine, {}, { tenant: fixture.tenant, name: 'other' }).then((other) =>
       other.put('x', { data: { a: 1 } }),
     )
-    const records = await desk.list(whole())
+    const records = await fixture.list(whole())
     const expected = sum(
       records.map(({ hashKey, rangeKey, data }) =>
         sum([hashKey, rangeKey, data].map((text) => Buffer.byteLength(text))),
@@ -56,7 +56,7 @@ export const statisticsCases = (it: Case): void => {
     )
     for (const rowsMax of [1, 5, 23, 24, 25]) {
       for (const descending of [true, false]) {
-        const pages = await sizes(engine, desk.table, rowsMax, descending)
+        const pages = await sizes(engine, fixture.table, rowsMax, descending)
         expect(sum(pages.map(({ rows }) => rows))).toBe(24)
         expect(sum(pages.map(({ bytes }) => bytes))).toBe(expected)
         expect(Math.max(...pages.map(({ rows }) => rows))).toBeLessThanOrEqual(rowsMax)
@@ -85,24 +85,24 @@ export const statisticsCases = (it: Case): void => {
   it('a table is counted with what was written in the last day and week; expired records are not', async ({
     engine,
   }) => {
-    const desk = await makeDesk(engine)
+    const fixture = await makeFixture(engine)
     const nowMs = startMs + 10 * dayMs
-    await desk.put('expired', { ttlSeconds: startSeconds + 100 })
-    for (const [i, days] of [0, 2, 4, 8, 9.5, 9.9].entries()) await desk.put(`k${i}`, {}, startMs + days * dayMs)
-    const { records, lastDay, lastWeek } = await countTable(engine, desk.table, { nowMs, msMax: 60_000 })
+    await fixture.put('expired', { ttlSeconds: startSeconds + 100 })
+    for (const [i, days] of [0, 2, 4, 8, 9.5, 9.9].entries()) await fixture.put(`k${i}`, {}, startMs + days * dayMs)
+    const { records, lastDay, lastWeek } = await countTable(engine, fixture.table, { nowMs, msMax: 60_000 })
     expect([records, lastDay, lastWeek]).toEqual([
       { value: 6, isExact: true },
       { value: 2, isExact: true },
       { value: 4, isExact: true },
     ])
     // Exactly a day ago is still in the last day.
-    const boundary = await countTable(engine, desk.table, { nowMs: startMs + 10.5 * dayMs, msMax: 60_000 })
+    const boundary = await countTable(engine, fixture.table, { nowMs: startMs + 10.5 * dayMs, msMax: 60_000 })
     expect(boundary.lastDay).toEqual({ value: 2, isExact: true })
   })
 
   it('an estimate of rows, if there is one, is a number of records', async ({ engine }) => {
-    const desk = await fillDesk(engine)
-    const estimate = await engine.statistics.estimateRows(desk.table)
+    const fixture = await fillFixture(engine)
+    const estimate = await engine.statistics.estimateRows(fixture.table)
     if (estimate !== undefined) {
       expect(estimate).toBeGreaterThanOrEqual(0)
       expect(estimate).toBeLessThan(10_000)
@@ -125,13 +125,13 @@ export const statisticsCases = (it: Case): void => {
     const none = await engine.measures.store()
     expect([none.firstExpiryMs, none.firstDeletedMs, none.firstDueBlobMs]).toEqual([undefined, undefined, undefined])
     if (none.storeBytes !== undefined) expect(none.storeBytes).toBeGreaterThan(0)
-    const desk = await makeDesk(engine)
-    await desk.put('late', { ttlSeconds: startSeconds + 200 })
-    await desk.put('early', { ttlSeconds: startSeconds + 100 })
-    const { table: bucket } = await engine.buckets.create(desk.tenant.caller, 'app', 'b', newBucketId(), startMs)
+    const fixture = await makeFixture(engine)
+    await fixture.put('late', { ttlSeconds: startSeconds + 200 })
+    await fixture.put('early', { ttlSeconds: startSeconds + 100 })
+    const { table: bucket } = await engine.buckets.create(fixture.tenant.caller, 'app', 'b', newBucketId(), startMs)
     const blob = newBlobId(startMs)
-    await engine.files.begin(desk.tenant.caller, bucket, blob, startMs)
-    await engine.tables.delete(desk.tenant.caller, 'app', 'orders', startMs + 7)
+    await engine.files.begin(fixture.tenant.caller, bucket, blob, startMs)
+    await engine.tables.delete(fixture.tenant.caller, 'app', 'orders', startMs + 7)
     const some = await engine.measures.store()
     expect(some.firstExpiryMs).toBe((startSeconds + 100) * 1000)
     expect(some.firstDeletedMs).toBe(startMs + 7)

@@ -5,7 +5,7 @@ import type { Caller } from '../../src/store/api-keys.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { Table } from '../../src/store/tables.ts'
 import type { Case } from '../engine-conformance.ts'
-import { deskOf, indexScan, makeDesk, makeTenant, startMs, withoutEpoch } from './material.ts'
+import { fixtureOf, indexScan, makeFixture, makeTenant, startMs, withoutEpoch } from './fixture.ts'
 
 const allSlots: Indices = {
   i1: { hashField: 'status', rangeField: 'createdAt' },
@@ -75,8 +75,8 @@ export const tableCases = (it: Case): void => {
 
   it('createTable: one name in two databases is two tables', async ({ engine }) => {
     const tenant = await makeTenant(engine)
-    const a = await makeDesk(engine, {}, { tenant, db: 'app' })
-    const b = await makeDesk(engine, {}, { tenant, db: 'app2' })
+    const a = await makeFixture(engine, {}, { tenant, db: 'app' })
+    const b = await makeFixture(engine, {}, { tenant, db: 'app2' })
     await a.put('x')
     expect(a.table.id).not.toBe(b.table.id)
     expect(await b.get('x')).toBeUndefined()
@@ -106,14 +106,14 @@ export const tableCases = (it: Case): void => {
   })
 
   it('deleteTable: its name is free at once, and the new table is empty', async ({ engine }) => {
-    const first = await makeDesk(engine, { i1: { hashField: 'status' } })
+    const first = await makeFixture(engine, { i1: { hashField: 'status' } })
     await first.put('a', { data: { status: 'open' } })
     await engine.tables.delete(first.tenant.caller, 'app', 'orders', startMs)
     const { table, created } = await engine.tables.create(first.tenant.caller, 'app', 'orders', {}, startMs)
     expect(created).toBe(true)
     expect(table.id).not.toBe(first.table.id)
     expect(table.indices).toEqual({})
-    expect(await deskOf(engine, first.tenant, table).get('a')).toBeUndefined()
+    expect(await fixtureOf(engine, first.tenant, table).get('a')).toBeUndefined()
   })
 
   it('deleteTable: deletedAt is unique among the tables of that name, whatever the clock does', async ({ engine }) => {
@@ -162,13 +162,13 @@ export const tableCases = (it: Case): void => {
   })
 
   it('restoreTable: active again with all its records and indices', async ({ engine }) => {
-    const desk = await makeDesk(engine, { i1: { hashField: 'status', rangeField: 'rank' } })
-    for (const rank of [2, 1, 3]) await desk.put(`r${rank}`, { data: { status: 'open', rank } })
-    await engine.tables.delete(desk.tenant.caller, 'app', 'orders', startMs)
-    const restored = await engine.tables.restore(desk.tenant.caller, 'app', 'orders', undefined, startMs + 1)
+    const fixture = await makeFixture(engine, { i1: { hashField: 'status', rangeField: 'rank' } })
+    for (const rank of [2, 1, 3]) await fixture.put(`r${rank}`, { data: { status: 'open', rank } })
+    await engine.tables.delete(fixture.tenant.caller, 'app', 'orders', startMs)
+    const restored = await engine.tables.restore(fixture.tenant.caller, 'app', 'orders', undefined, startMs + 1)
     if (restored.outcome !== 'restored') throw new Error(restored.outcome)
-    expect(withoutEpoch(restored.table)).toEqual(withoutEpoch(desk.table)!)
-    const again = deskOf(engine, desk.tenant, restored.table)
+    expect(withoutEpoch(restored.table)).toEqual(withoutEpoch(fixture.table)!)
+    const again = fixtureOf(engine, fixture.tenant, restored.table)
     expect(await again.names(indexScan('i1', 'open'))).toEqual(['r1', 'r2', 'r3'])
     expect(await again.get('r2')).toMatchObject({ data: '{"status":"open","rank":2}', updatedAtMs: startMs })
   })

@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { newTaskSecret } from '../../src/core/tasks/task-secret.ts'
 import type { Case } from '../engine-conformance.ts'
 import { expectSound } from '../engine-conformance.ts'
-import { expectRefusal, makeTenant, withoutEpoch } from './material.ts'
+import { expectRefusal, makeTenant, withoutEpoch } from './fixture.ts'
 import { declared, makeBench } from './runs.ts'
 
 export const taskCases = (test: Case): void => {

@@ -1,4 +1,4 @@
-import type { Answer, Api } from '../harness.ts'
+import type { Api, ApiResponse } from '../harness.ts'
 import type { Random } from '../model/random.ts'
 import { type Change, type FoundRecords, OwnLedger, SharedLedger } from './ledger.ts'
 
@@ -102,7 +102,7 @@ class Owner {
   }
 
   /** Any answer but this one is wrong: nothing here can be refused. */
-  #expect(answer: Answer, holds: boolean): void {
+  #expect(answer: ApiResponse, holds: boolean): void {
     if (answer.status !== 200 || !holds) throw new WrongResponse(`${this.#name} got ${answer.status} ${answer.text}`)
   }
 

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { filesBelow } from '../files/material.ts'
+import { filesBelow } from '../files/blob-fixture.ts'
 import { S3TestServer } from '../files/s3-test-server.ts'
 import {
   type Api,

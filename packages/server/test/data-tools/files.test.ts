@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTerminal } from '../cli/on-terminal.ts'
-import { content } from '../files/material.ts'
+import { content } from '../files/blob-fixture.ts'
 import {
   cubbyCommand,
   eventually,

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { openEngine } from '../../src/engines/open-engine.ts'
 import type { DumpedTask } from '../../src/store/transfer.ts'
 import {
-  type Answer,
   type Api,
+  type ApiResponse,
   type CommandResult,
   eventually,
   type Json,
@@ -71,7 +71,7 @@ const addRun = async (db: string, body: Json = {}, task = 'mail'): Promise<Json>
 const claim = async (db: string, task = 'mail'): Promise<Json> =>
   ok(await api.post(`/v1/${db}/_tasks/${task}/claim`, { waitSeconds: 5 })).runs[0]
 
-const finish = async (db: string, { id, lease }: Json, body: Json): Promise<Answer> =>
+const finish = async (db: string, { id, lease }: Json, body: Json): Promise<ApiResponse> =>
   api.post(`/v1/${db}/_tasks/mail/runs/${id}/finish`, { lease, ...body })
 
 /** The declaration in the store itself, with what no answer shows. */

@@ -3,14 +3,14 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { CubbyError } from '../../src/core/errors.ts'
 import { openSqliteEngine } from '../../src/engines/sqlite/engine.ts'
-import { type Desk, deskThrough, fill, makeDesk, numbered, putOf, startMs } from '../conformance/material.ts'
+import { type Fixture, fill, fixtureThrough, makeFixture, numbered, putOf, startMs } from '../conformance/fixture.ts'
 import { makeTempDir, removeTempDir } from '../harness.ts'
 
 // Rows of version 0.1 have no checksum and get one in steps. What is damaged meanwhile must not be given a good one.
 
 const names = numbered(20)
 let dataDir = ''
-let desk: Desk
+let fixture: Fixture
 
 /** Changes the file while nobody has it open. */
 const edit = (sql: string): void => {
@@ -29,11 +29,11 @@ const countUnchecked = (): number => {
 beforeEach(async () => {
   dataDir = makeTempDir()
   const engine = await openSqliteEngine({ dataDir })
-  desk = await makeDesk(engine)
+  fixture = await makeFixture(engine)
   const text = 'x'.repeat(200_000)
   await fill(
-    desk,
-    names.map((name) => putOf(desk.table, name, { data: { text } })),
+    fixture,
+    names.map((name) => putOf(fixture.table, name, { data: { text } })),
   )
   await engine.close()
   // As 0.1 wrote them, and the migration left them.
@@ -53,13 +53,13 @@ test('a step is bounded by bytes too', async () => {
 test('a record that was written with a checksum and damaged since does not get a new one', async () => {
   const name = names[3]!
   let engine = await openSqliteEngine({ dataDir })
-  await (await deskThrough(engine, desk)).put(name, { data: { n: 1 } }, startMs + 1)
+  await (await fixtureThrough(engine, fixture)).put(name, { data: { n: 1 } }, startMs + 1)
   await engine.close()
   edit(`UPDATE records SET data = replace(data, '{"n":1}', '{"n":3}')`)
   engine = await openSqliteEngine({ dataDir })
   try {
     while ((await engine.maintenance.addChecksums(1_000)) > 0);
-    const through = await deskThrough(engine, desk)
+    const through = await fixtureThrough(engine, fixture)
     const error = await through.get(name, undefined, startMs + 2).catch((thrown) => thrown)
     expect(error).toBeInstanceOf(CubbyError)
     expect(error.code).toBe('store_damaged')
@@ -71,13 +71,13 @@ test('a record that was written with a checksum and damaged since does not get a
 
 test('when all have theirs, a record without one is damaged', async () => {
   let engine = await openSqliteEngine({ dataDir })
-  expect((await (await deskThrough(engine, desk)).get(names[0]!, undefined, startMs))?.hashKey).toBe(names[0]!)
+  expect((await (await fixtureThrough(engine, fixture)).get(names[0]!, undefined, startMs))?.hashKey).toBe(names[0]!)
   while ((await engine.maintenance.addChecksums(1_000)) > 0);
   await engine.close()
   edit(`UPDATE records SET data = '{"n":1}' WHERE id = 1`)
   engine = await openSqliteEngine({ dataDir })
   try {
-    const through = await deskThrough(engine, desk)
+    const through = await fixtureThrough(engine, fixture)
     const error = await through.get(names[0]!, undefined, startMs).catch((thrown) => thrown)
     expect(error.code).toBe('store_damaged')
     const findings = await Array.fromAsync(engine.maintenance.check())

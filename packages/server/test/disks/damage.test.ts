@@ -2,7 +2,7 @@ import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { closeSync, existsSync, openSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSqliteEngine } from '../../src/engines/sqlite/engine.ts'
-import { deskOf, makeDesk } from '../conformance/material.ts'
+import { fixtureOf, makeFixture } from '../conformance/fixture.ts'
 import {
   eventually,
   type Json,
@@ -145,7 +145,7 @@ test('one group commit: a write that meets damage fails alone, its neighbours ar
   const home = makeTempDir()
   const keys = Array.from({ length: 90 }, (_, i) => `k${i}`)
   const first = await openSqliteEngine({ dataDir: home })
-  const { tenant, table, ...before } = await makeDesk(first)
+  const { tenant, table, ...before } = await makeFixture(first)
   for (const key of keys) await before.put(key, { data: { text: 'x'.repeat(1_500) } })
   await first.close()
   const file = join(home, 'cubby.db')
@@ -153,11 +153,11 @@ test('one group commit: a write that meets damage fails alone, its neighbours ar
   const messages: string[] = []
   const engine = await openSqliteEngine({ dataDir: home, log: (_, message) => messages.push(message) })
   try {
-    const desk = deskOf(engine, tenant, table)
+    const fixture = fixtureOf(engine, tenant, table)
     // All in one turn of the event loop.
     const outcomes = await Promise.all(
       keys.map((key) =>
-        desk.put(key, { data: { text: 'new' } }).then(
+        fixture.put(key, { data: { text: 'new' } }).then(
           () => 'applied',
           (error) => error.code,
         ),
@@ -167,7 +167,7 @@ test('one group commit: a write that meets damage fails alone, its neighbours ar
     expect(failed.length).toBeGreaterThan(0)
     expect(failed).toEqual(Array.from({ length: Math.min(failed.length, 4) }, () => 'store_damaged'))
     for (const [i, key] of keys.entries()) {
-      if (outcomes[i] === 'applied') expect((await desk.get(key))?.data).toBe('{"text":"new"}')
+      if (outcomes[i] === 'applied') expect((await fixture.get(key))?.data).toBe('{"text":"new"}')
     }
     expect(messages).toEqual(['the store is damaged'])
     expect(engine.ready()).toBe(false)

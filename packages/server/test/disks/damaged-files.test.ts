@@ -8,7 +8,7 @@ import { pendingBlobMs, recoveryMs, sweepGraceMs } from '../../src/core/limits.t
 import { openSqliteEngine } from '../../src/engines/sqlite/engine.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { Table } from '../../src/store/tables.ts'
-import { expectRefusal, makeTenant, startMs, startSeconds, type Tenant, versionsOf } from '../conformance/material.ts'
+import { expectRefusal, makeTenant, startMs, startSeconds, type Tenant, versionsOf } from '../conformance/fixture.ts'
 import { makeTempDir, removeTempDir, storeIsEmbedded } from '../harness.ts'
 
 // A row of a file that the disk has changed. Whatever it says, the bytes of other files must stay.

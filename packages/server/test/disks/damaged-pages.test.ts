@@ -2,7 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { registryLeaseMs } from '../../src/engines/sqlite/registry/registry-cache.ts'
-import { type Answer, makeTempDir, removeTempDir, type Server, startServer, storeIsEmbedded } from '../harness.ts'
+import { type ApiResponse, makeTempDir, removeTempDir, type Server, startServer, storeIsEmbedded } from '../harness.ts'
 
 // Somebody reads a record on a damaged page. Without this the next write of anybody was committed and never answered, and
 // the next read of anybody failed as well.
@@ -55,7 +55,7 @@ describe.skipIf(!storeIsEmbedded())('a store with damaged pages', () => {
 
         server = await startServer({ dataDir, args })
         const { url } = server
-        const ask = async (method: string, path: string, body?: unknown): Promise<Pick<Answer, 'status'>> => {
+        const ask = async (method: string, path: string, body?: unknown): Promise<Pick<ApiResponse, 'status'>> => {
           const headers = { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' }
           const signal = AbortSignal.timeout(5_000)
           const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) ?? null, signal })

@@ -10,12 +10,12 @@ import { StoreDamaged } from '../../src/core/store-refused.ts'
 import { openSqliteEngine } from '../../src/engines/sqlite/engine.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import {
-  type Desk,
   deleteOf,
-  deskThrough,
+  type Fixture,
   fill,
+  fixtureThrough,
   indexScan,
-  makeDesk,
+  makeFixture,
   nameOf,
   numbered,
   primaryScan,
@@ -23,7 +23,7 @@ import {
   startMs,
   startSeconds,
   timeScan,
-} from '../conformance/material.ts'
+} from '../conformance/fixture.ts'
 import { makeTempDir, removeTempDir } from '../harness.ts'
 import { Random, testSeed } from '../model/random.ts'
 import { rootPage } from './damaged-store.ts'
@@ -40,7 +40,7 @@ const pageBytes = 4_096
 
 let top = ''
 let file = ''
-let writtenDesk: Desk
+let writtenFixture: Fixture
 /** What was written and is live at `nowMs`, by name. */
 const live = new Map<string, StoredRecord>()
 
@@ -56,8 +56,8 @@ const scans = [
 beforeAll(async () => {
   top = makeTempDir()
   const engine = await openSqliteEngine({ dataDir: join(top, 'sound') })
-  writtenDesk = await makeDesk(engine, indices)
-  const { table } = writtenDesk
+  writtenFixture = await makeFixture(engine, indices)
+  const { table } = writtenFixture
   const puts = Array.from({ length: 90 }, (_, i) => {
     const data = { shelf: shelves[i % 3], n: i, text: i % 30 === 0 ? 'y'.repeat(9_000) : 'é'.repeat(10 + i) }
     // Some without a ttl, some that are still live, some that have expired.
@@ -68,8 +68,8 @@ beforeAll(async () => {
       rangeKey: i % 5 === 0 ? `r${i}` : undefined,
     })
   })
-  await fill(writtenDesk, puts)
-  for (const record of await writtenDesk.list(timeScan(), nowMs)) live.set(nameOf(record), record)
+  await fill(writtenFixture, puts)
+  for (const record of await writtenFixture.list(timeScan(), nowMs)) live.set(nameOf(record), record)
   expect(live.size).toBeGreaterThan(60)
   expect(live.size).toBeLessThan(90)
   await engine.close()
@@ -112,10 +112,10 @@ const headOf = ({ data: _, ...head }: StoredRecord): RecordHead => head
 /** Pages that come back to where they were would never end, and hold off the runner's own time limit. */
 const everyRow = 1_000
 
-const keysOf = async (engine: Engine, desk: Desk, scan: Scan, rowsMax: number): Promise<RecordHead[]> => {
+const keysOf = async (engine: Engine, fixture: Fixture, scan: Scan, rowsMax: number): Promise<RecordHead[]> => {
   const heads: RecordHead[] = []
   for (let rest = scan; ; ) {
-    const { records, next } = await engine.records.scanKeys(desk.table, rest, rowsMax, nowMs)
+    const { records, next } = await engine.records.scanKeys(fixture.table, rest, rowsMax, nowMs)
     heads.push(...records.map((record) => headOf(record as StoredRecord)))
     if (next === undefined) return heads
     expect(heads.length).toBeLessThan(everyRow)
@@ -123,10 +123,10 @@ const keysOf = async (engine: Engine, desk: Desk, scan: Scan, rowsMax: number): 
   }
 }
 
-const countOf = async (engine: Engine, desk: Desk, scan: Scan, rowsMax: number): Promise<number> => {
+const countOf = async (engine: Engine, fixture: Fixture, scan: Scan, rowsMax: number): Promise<number> => {
   let total = 0
   for (let rest = scan; ; ) {
-    const { count, next } = await engine.records.count(desk.table, rest, rowsMax, nowMs)
+    const { count, next } = await engine.records.count(fixture.table, rest, rowsMax, nowMs)
     total += count
     if (next === undefined) return total
     expect(total).toBeLessThan(everyRow)
@@ -136,7 +136,7 @@ const countOf = async (engine: Engine, desk: Desk, scan: Scan, rowsMax: number):
 
 /** Reads everything in every way. Returns how many reads reported damage; throws if one returned wrong data. */
 const readEverything = async (engine: Engine): Promise<number> => {
-  const desk = await deskThrough(engine, writtenDesk)
+  const fixture = await fixtureThrough(engine, writtenFixture)
   let refused = 0
   const compare = async <T>(what: string, read: () => Promise<T>, expected: T): Promise<void> => {
     const outcome = await orDamaged(read)
@@ -144,23 +144,23 @@ const readEverything = async (engine: Engine): Promise<number> => {
     else expect([what, outcome.value]).toEqual([what, expected])
   }
   for (const record of live.values()) {
-    await compare(`get ${nameOf(record)}`, () => desk.get(record.hashKey, record.rangeKey, nowMs), record)
+    await compare(`get ${nameOf(record)}`, () => fixture.get(record.hashKey, record.rangeKey, nowMs), record)
   }
   const all = [...live.values()]
   for (let at = 0; at < all.length; at += 10) {
     const some = all.slice(at, at + 10)
-    await compare(`find ${some.map(nameOf)}`, async () => engine.records.find(desk.table, some, nowMs), some)
+    await compare(`find ${some.map(nameOf)}`, async () => engine.records.find(fixture.table, some, nowMs), some)
   }
   for (const [i, scan] of scans.entries()) {
-    await compare(`scan ${i}`, () => desk.list(scan, nowMs, 7), expectedOf[i]!)
-    await compare(`keys of scan ${i}`, () => keysOf(engine, desk, scan, 7), expectedOf[i]!.map(headOf))
-    await compare(`count of scan ${i}`, () => countOf(engine, desk, scan, 7), expectedOf[i]!.length)
+    await compare(`scan ${i}`, () => fixture.list(scan, nowMs, 7), expectedOf[i]!)
+    await compare(`keys of scan ${i}`, () => keysOf(engine, fixture, scan, 7), expectedOf[i]!.map(headOf))
+    await compare(`count of scan ${i}`, () => countOf(engine, fixture, scan, 7), expectedOf[i]!.length)
   }
   const dumped = async (): Promise<unknown> => {
     const dump = await engine.transfer.openDump()
     try {
       const records = []
-      for await (const chunk of dump.records(desk.table.id, 0)) records.push(...chunk)
+      for await (const chunk of dump.records(fixture.table.id, 0)) records.push(...chunk)
       return records.filter(({ ttlSeconds }) => ttlSeconds === null || ttlSeconds * 1000 > nowMs)
     } finally {
       await dump.close()
@@ -176,12 +176,12 @@ let dumpedRecords: unknown
 test('the sound store is read in every way, and is found sound', async () => {
   const engine = await openSqliteEngine({ dataDir: copyStore(top, file, () => {}) })
   try {
-    const desk = await deskThrough(engine, writtenDesk)
-    expectedOf = await Promise.all(scans.map((scan) => desk.list(scan, nowMs, 1_000)))
+    const fixture = await fixtureThrough(engine, writtenFixture)
+    expectedOf = await Promise.all(scans.map((scan) => fixture.list(scan, nowMs, 1_000)))
     for (const records of expectedOf) expect(records.length).toBeGreaterThan(10)
     const dump = await engine.transfer.openDump()
     const records = []
-    for await (const chunk of dump.records(desk.table.id, 0)) records.push(...chunk)
+    for await (const chunk of dump.records(fixture.table.id, 0)) records.push(...chunk)
     await dump.close()
     expect(records).toHaveLength(90)
     dumpedRecords = records.filter(({ ttlSeconds }) => ttlSeconds === null || ttlSeconds * 1000 > nowMs)
@@ -260,8 +260,8 @@ test('a row whose id became that of a counted one: no count leads back, and none
       )
       const engine = await openSqliteEngine({ dataDir })
       try {
-        const desk = await deskThrough(engine, writtenDesk)
-        const outcome = await orDamaged(() => countOf(engine, desk, scan, 1))
+        const fixture = await fixtureThrough(engine, writtenFixture)
+        const outcome = await orDamaged(() => countOf(engine, fixture, scan, 1))
         if (outcome === undefined) refused++
         else expect(outcome.value).toBe(ranges.length)
       } finally {
@@ -318,8 +318,8 @@ describe('a record of which one bit was changed', () => {
     const engine = await openSqliteEngine({ dataDir })
     try {
       const dump = await engine.transfer.openDump()
-      expect(await dump.countRecords(writtenDesk.table.id)).toBe(90)
-      expect(await orDamaged(() => Array.fromAsync(dump.records(writtenDesk.table.id, 0)))).toBeUndefined()
+      expect(await dump.countRecords(writtenFixture.table.id)).toBe(90)
+      expect(await orDamaged(() => Array.fromAsync(dump.records(writtenFixture.table.id, 0)))).toBeUndefined()
       await dump.close()
     } finally {
       await engine.close()
@@ -328,14 +328,14 @@ describe('a record of which one bit was changed', () => {
 
   for (const [what, damage] of cases) {
     describe(what, () => {
-      const open = async (use: (engine: Engine, desk: Desk, log: string[]) => Promise<void>): Promise<void> => {
+      const open = async (use: (engine: Engine, fixture: Fixture, log: string[]) => Promise<void>): Promise<void> => {
         const log: string[] = []
         const engine = await openSqliteEngine({
           dataDir: copyStore(top, file, damage),
           log: (_, message, fields) => log.push(`${message} ${JSON.stringify(fields)}`),
         })
         try {
-          await use(engine, await deskThrough(engine, writtenDesk), log)
+          await use(engine, await fixtureThrough(engine, writtenFixture), log)
         } finally {
           await engine.close()
         }
@@ -350,76 +350,77 @@ describe('a record of which one bit was changed', () => {
       }
 
       test('store_damaged names its key and says what to do; the others are served, the store stays ready; one line is logged', async () => {
-        await open(async (engine, desk, log) => {
+        await open(async (engine, fixture, log) => {
           // The get finds it by the index, which still has its key.
           if (!what.startsWith('its key')) {
-            const error = await failure(() => desk.get(name, undefined, nowMs))
+            const error = await failure(() => fixture.get(name, undefined, nowMs))
             expect(error.message).toBe(
               `The store is damaged: the record with hashKey "${name}" is not as it was written.`,
             )
             expect(error.hint).toMatch(/^Put or delete that record.*restore a backup/)
-            await failure(() => desk.get(name, undefined, nowMs))
+            await failure(() => fixture.get(name, undefined, nowMs))
             const found = await failure(async () => {
               const others = [...live.values()].filter((record) => nameOf(record) !== name).slice(0, 5)
-              return engine.records.find(desk.table, [...others, { hashKey: name, rangeKey: '#' }], nowMs)
+              return engine.records.find(fixture.table, [...others, { hashKey: name, rangeKey: '#' }], nowMs)
             })
             expect([found.message, found.hint]).toEqual([error.message, error.hint])
             expect(log.filter((line) => line.startsWith('a record is damaged'))).toHaveLength(1)
           }
           for (const record of live.values()) {
-            if (nameOf(record) !== name) expect(await desk.get(record.hashKey, record.rangeKey, nowMs)).toEqual(record)
+            if (nameOf(record) !== name)
+              expect(await fixture.get(record.hashKey, record.rangeKey, nowMs)).toEqual(record)
           }
           expect(engine.ready()).toBe(true)
           const shelf = shelves[4 % 3]!
           for (const other of shelves) {
-            if (other !== shelf) await desk.list(indexScan('i1', other), nowMs)
+            if (other !== shelf) await fixture.list(indexScan('i1', other), nowMs)
           }
-          await failure(() => desk.list(indexScan('i1', shelf), nowMs))
-          await failure(() => keysOf(engine, desk, indexScan('i1', shelf), 1_000))
+          await failure(() => fixture.list(indexScan('i1', shelf), nowMs))
+          await failure(() => keysOf(engine, fixture, indexScan('i1', shelf), 1_000))
           // A count has nothing of the record in it. It goes by the indexes, which are sound.
           const onShelf = [...live.values()].filter(({ data }) => JSON.parse(data).shelf === shelf)
-          expect(await countOf(engine, desk, indexScan('i1', shelf), 1_000)).toBe(onShelf.length)
+          expect(await countOf(engine, fixture, indexScan('i1', shelf), 1_000)).toBe(onShelf.length)
           // A page that ends before it.
-          expect((await engine.records.scan(desk.table, indexScan('i1', shelf), 1, nowMs)).records).toHaveLength(1)
+          expect((await engine.records.scan(fixture.table, indexScan('i1', shelf), 1, nowMs)).records).toHaveLength(1)
           expect(engine.ready()).toBe(true)
         })
       })
 
       test('the check names it; a dump is refused', async () => {
-        await open(async (engine, desk) => {
+        await open(async (engine, fixture) => {
           const tables: number[] = []
           const findings = await Array.fromAsync(engine.maintenance.check({ table: (id) => tables.push(id) }))
           expect(findings.some((line) => /checksum does not match/.test(line))).toBe(true)
-          expect(tables).toContain(desk.table.id)
+          expect(tables).toContain(fixture.table.id)
           const dump = await engine.transfer.openDump()
-          await failure(() => Array.fromAsync(dump.records(desk.table.id, 0)))
+          await failure(() => Array.fromAsync(dump.records(fixture.table.id, 0)))
           await dump.close()
         })
       })
 
       test('a put replaces it, with a version that is later and not far in the future', async () => {
-        await open(async (engine, desk) => {
-          const version = await desk.put(name, { data: { shelf: 'new', n: 1 } }, nowMs)
+        await open(async (engine, fixture) => {
+          const version = await fixture.put(name, { data: { shelf: 'new', n: 1 } }, nowMs)
           expect(version).toBe(nowMs)
-          expect((await desk.get(name, undefined, nowMs))?.data).toBe('{"shelf":"new","n":1}')
-          expect(await desk.names(indexScan('i1', 'new'), nowMs)).toEqual([name])
-          expect(await desk.list(timeScan(), nowMs)).toHaveLength(live.size)
+          expect((await fixture.get(name, undefined, nowMs))?.data).toBe('{"shelf":"new","n":1}')
+          expect(await fixture.names(indexScan('i1', 'new'), nowMs)).toEqual([name])
+          expect(await fixture.list(timeScan(), nowMs)).toHaveLength(live.size)
           expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
         })
       })
 
       test('a put while the clock is behind still gets a later version than the one that was there', async () => {
-        await open(async (_, desk) => {
+        await open(async (_, fixture) => {
           const was = live.get(name)!.updatedAtMs
-          expect(await desk.put(name, { data: { shelf: 'new', n: 1 } }, was - 5_000)).toBe(was + 1)
+          expect(await fixture.put(name, { data: { shelf: 'new', n: 1 } }, was - 5_000)).toBe(was + 1)
         })
       })
 
       test('a delete removes it', async () => {
-        await open(async (engine, desk) => {
-          expect(await desk.remove(name, undefined, nowMs)).toBe(true)
-          expect(await desk.get(name, undefined, nowMs)).toBeUndefined()
-          expect(await desk.list(timeScan(), nowMs)).toHaveLength(live.size - 1)
+        await open(async (engine, fixture) => {
+          expect(await fixture.remove(name, undefined, nowMs)).toBe(true)
+          expect(await fixture.get(name, undefined, nowMs)).toBeUndefined()
+          expect(await fixture.list(timeScan(), nowMs)).toHaveLength(live.size - 1)
           expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
         })
       })
@@ -430,7 +431,7 @@ describe('a record of which one bit was changed', () => {
           while ((await engine.maintenance.sweepExpired(expiredMs, 3)) > 0);
           expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
           const dump = await engine.transfer.openDump()
-          const records = (await Array.fromAsync(dump.records(writtenDesk.table.id, 0))).flat()
+          const records = (await Array.fromAsync(dump.records(writtenFixture.table.id, 0))).flat()
           await dump.close()
           expect(records.filter(({ ttlSeconds }) => ttlSeconds !== null)).toEqual([])
           expect(records).toHaveLength([...live.values()].filter(({ ttlSeconds }) => ttlSeconds === null).length)
@@ -439,38 +440,38 @@ describe('a record of which one bit was changed', () => {
       })
 
       test('the purge of its table removes it, and the store stays ready', async () => {
-        await open(async (engine, desk) => {
-          const { caller } = desk.tenant
-          await engine.tables.delete(caller, desk.table.db, desk.table.name, nowMs)
+        await open(async (engine, fixture) => {
+          const { caller } = fixture.tenant
+          await engine.tables.delete(caller, fixture.table.db, fixture.table.name, nowMs)
           while ((await engine.maintenance.purgeTables(nowMs + recoveryMs + sweepGraceMs, 20)) > 0);
           expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
           const dump = await engine.transfer.openDump()
           expect(await Array.fromAsync(dump.tables())).toEqual([])
-          expect(await dump.countRecords(desk.table.id)).toBe(0)
+          expect(await dump.countRecords(fixture.table.id)).toBe(0)
           await dump.close()
           expect(engine.ready()).toBe(true)
         })
       })
 
       test('a batch replaces it, unless a condition of another operation fails: then nothing is changed', async () => {
-        await open(async (engine, desk) => {
-          const puts = [putOf(desk.table, name, { data: { shelf: 'new', n: 1 } }), putOf(desk.table, 'other', {})]
-          const refused = await desk.write([...puts, deleteOf('none', undefined, 'exists')], nowMs)
+        await open(async (engine, fixture) => {
+          const puts = [putOf(fixture.table, name, { data: { shelf: 'new', n: 1 } }), putOf(fixture.table, 'other', {})]
+          const refused = await fixture.write([...puts, deleteOf('none', undefined, 'exists')], nowMs)
           expect(refused.applied).toBe(false)
           expect((await Array.fromAsync(engine.maintenance.check())).length).toBeGreaterThan(0)
-          expect((await desk.write(puts, nowMs)).applied).toBe(true)
+          expect((await fixture.write(puts, nowMs)).applied).toBe(true)
           expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
         })
       })
 
       test('a condition on it is not answered from what it holds', async () => {
-        await open(async (engine, desk, log) => {
+        await open(async (engine, fixture, log) => {
           const version = live.get(name)!.updatedAtMs
           for (const condition of ['exists', 'absent', { version }] as const) {
             // With its key changed it is found by the index, and only its version, ttl and data are looked at.
             if (what.startsWith('its key')) continue
-            await failure(() => desk.write([putOf(desk.table, name, { condition })], nowMs))
-            await failure(() => desk.write([deleteOf(name, undefined, condition)], nowMs))
+            await failure(() => fixture.write([putOf(fixture.table, name, { condition })], nowMs))
+            await failure(() => fixture.write([deleteOf(name, undefined, condition)], nowMs))
           }
           // It is a matter of one record: the store as a whole is not taken for damaged.
           expect(log.filter((line) => line.startsWith('the store is damaged'))).toEqual([])
@@ -490,11 +491,11 @@ describe('a large record of which one bit was changed', () => {
   const open = async (
     offset: number,
     bit: number,
-    use: (engine: Engine, desk: Desk) => Promise<void>,
+    use: (engine: Engine, fixture: Fixture) => Promise<void>,
   ): Promise<void> => {
     const dataDir = join(top, `large-${++copies}`)
     const sound = await openSqliteEngine({ dataDir })
-    const written = await makeDesk(sound, indices)
+    const written = await makeFixture(sound, indices)
     await written.put(name, { data: { shelf: 'a', n: 1, text: 'z'.repeat(50_000) }, ttlSeconds }, version)
     await written.put('other', { data: { shelf: 'a', n: 2 } }, version)
     await sound.close()
@@ -510,7 +511,7 @@ describe('a large record of which one bit was changed', () => {
     closeSync(handle)
     const engine = await openSqliteEngine({ dataDir })
     try {
-      await use(engine, await deskThrough(engine, written))
+      await use(engine, await fixtureThrough(engine, written))
     } finally {
       await engine.close()
     }
@@ -524,36 +525,36 @@ describe('a large record of which one bit was changed', () => {
   ]
   for (const [what, offset, bit] of cases) {
     test(`${what}: a put replaces it, with the next version`, async () => {
-      await open(offset, bit, async (engine, desk) => {
-        expect(await desk.put(name, { data: { shelf: 'new', n: 1 } }, version - 5_000)).toBe(version + 1)
-        expect((await desk.get(name, undefined, nowMs))?.data).toBe('{"shelf":"new","n":1}')
+      await open(offset, bit, async (engine, fixture) => {
+        expect(await fixture.put(name, { data: { shelf: 'new', n: 1 } }, version - 5_000)).toBe(version + 1)
+        expect((await fixture.get(name, undefined, nowMs))?.data).toBe('{"shelf":"new","n":1}')
         expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
       })
     })
 
     test(`${what}: its keys are not sent, and it is counted`, async () => {
-      await open(offset, bit, async (engine, desk) => {
+      await open(offset, bit, async (engine, fixture) => {
         for (const scan of [primaryScan(name), timeScan(), timeScan(undefined, true), indexScan('i1', 'a')]) {
-          const outcome = await orDamaged(() => keysOf(engine, desk, scan, 10))
+          const outcome = await orDamaged(() => keysOf(engine, fixture, scan, 10))
           // A scan by time has the version from its index, as a page of records has it.
           if (scan.index === 't' && what.startsWith('its version')) {
             const head = { hashKey: name, rangeKey: '#', ttlSeconds, updatedAtMs: version }
             expect(outcome?.value).toContainEqual(head)
           } else expect(outcome).toBeUndefined()
-          expect(await countOf(engine, desk, scan, 10)).toBe(scan.index === 'primary' ? 1 : 2)
+          expect(await countOf(engine, fixture, scan, 10)).toBe(scan.index === 'primary' ? 1 : 2)
         }
         expect(engine.ready()).toBe(true)
       })
     })
 
     test(`${what}: a delete removes it; a condition on it is rejected`, async () => {
-      await open(offset, bit, async (engine, desk) => {
+      await open(offset, bit, async (engine, fixture) => {
         for (const condition of ['exists', 'absent', { version }] as const) {
-          const error = await desk.write([deleteOf(name, undefined, condition)], nowMs).catch((thrown) => thrown)
+          const error = await fixture.write([deleteOf(name, undefined, condition)], nowMs).catch((thrown) => thrown)
           expect(isDamage(error)).toBe(true)
         }
-        expect(await desk.remove(name, undefined, nowMs)).toBe(true)
-        expect(await desk.list(timeScan(), nowMs)).toHaveLength(1)
+        expect(await fixture.remove(name, undefined, nowMs)).toBe(true)
+        expect(await fixture.list(timeScan(), nowMs)).toHaveLength(1)
         expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
       })
     })
@@ -576,20 +577,20 @@ describe('a large record whose index entry was changed', () => {
   test.each(cases)('the index %s: no other keys are sent', async (_, index, place) => {
     const dataDir = join(top, `entry-${++copies}`)
     let engine = await openSqliteEngine({ dataDir })
-    const desk = await makeDesk(engine, indices)
+    const fixture = await makeFixture(engine, indices)
     for (const [i, name] of names.entries()) {
-      const material = {
+      const fields = {
         data: { shelf: 'a', n: i, text: 'z'.repeat(50_000) },
         ttlSeconds: startSeconds + 5_000_000 + 8 * i,
       }
-      await desk.put(name, material, startMs + 7_000 + 8 * i)
+      await fixture.put(name, fields, startMs + 7_000 + 8 * i)
     }
-    const written = (await desk.list(timeScan(), nowMs)).map(headOf)
+    const written = (await fixture.list(timeScan(), nowMs)).map(headOf)
     await engine.close()
     flipNear(join(dataDir, 'cubby.db'), index, ...place(names[0]!))
     engine = await openSqliteEngine({ dataDir })
     try {
-      const through = await deskThrough(engine, desk)
+      const through = await fixtureThrough(engine, fixture)
       for (const scan of [timeScan(), indexScan('i1', 'a'), ...names.map((name) => primaryScan(name))]) {
         const outcome = await orDamaged(() => keysOf(engine, through, scan, 10))
         const expected = scan.index === 'primary' ? written.filter(({ hashKey }) => hashKey === scan.hash) : written
@@ -604,15 +605,15 @@ describe('a large record whose index entry was changed', () => {
   test('data alone: its keys are sent, as nothing of them is damaged', async () => {
     const dataDir = join(top, `entry-${++copies}`)
     let engine = await openSqliteEngine({ dataDir })
-    const desk = await makeDesk(engine, indices)
-    await desk.put('a', { data: { shelf: 'a', n: 1, mark: 'MARK', text: 'z'.repeat(50_000) } })
-    await desk.put('b', { data: { shelf: 'a', n: 2 } })
-    const written = (await desk.list(indexScan('i1', 'a'), nowMs)).map(headOf)
+    const fixture = await makeFixture(engine, indices)
+    await fixture.put('a', { data: { shelf: 'a', n: 1, mark: 'MARK', text: 'z'.repeat(50_000) } })
+    await fixture.put('b', { data: { shelf: 'a', n: 2 } })
+    const written = (await fixture.list(indexScan('i1', 'a'), nowMs)).map(headOf)
     await engine.close()
     flipNear(join(dataDir, 'cubby.db'), 'records', Buffer.from('MARK'), 0, 0)
     engine = await openSqliteEngine({ dataDir })
     try {
-      const through = await deskThrough(engine, desk)
+      const through = await fixtureThrough(engine, fixture)
       expect(await orDamaged(() => through.list(indexScan('i1', 'a'), nowMs))).toBeUndefined()
       expect(await keysOf(engine, through, indexScan('i1', 'a'), 10)).toEqual(written)
       // The place where a page ends is computed from the data, so here it is read.
@@ -660,9 +661,9 @@ test('a purge does not follow damaged index entries to a record of another table
   const dataDir = join(top, 'tables')
   const path = join(dataDir, 'cubby.db')
   let engine = await openSqliteEngine({ dataDir })
-  const { tenant } = await makeDesk(engine, {}, { name: 'first' })
-  const other = await makeDesk(engine, {}, { tenant, name: 'other' })
-  const deleted = await makeDesk(engine, {}, { tenant, name: 'deleted' })
+  const { tenant } = await makeFixture(engine, {}, { name: 'first' })
+  const other = await makeFixture(engine, {}, { tenant, name: 'other' })
+  const deleted = await makeFixture(engine, {}, { tenant, name: 'deleted' })
   expect([other.table.id, deleted.table.id]).toEqual([2, 3])
   await other.put('a live one', { data: { n: 1 } }, startMs - 1)
   await fill(
@@ -688,20 +689,20 @@ test('a page that ends with a damaged expired record is refused: its cursor woul
   const dataDir = join(top, 'expired')
   const path = join(dataDir, 'cubby.db')
   let engine = await openSqliteEngine({ dataDir })
-  const desk = await makeDesk(engine)
+  const fixture = await makeFixture(engine)
   const puts = Array.from({ length: pageExpiredRowsMax + 1 }, (_, i) =>
-    putOf(desk.table, `k${i}`, { ttlSeconds: startSeconds + 10 }),
+    putOf(fixture.table, `k${i}`, { ttlSeconds: startSeconds + 10 }),
   )
-  await fill(desk, puts)
-  await desk.put('behind', { data: { n: 1 } }, startMs + 1)
+  await fill(fixture, puts)
+  await fixture.put('behind', { data: { n: 1 } }, startMs + 1)
   const last = `k${pageExpiredRowsMax - 1}`
-  expect(await desk.names(timeScan(), nowMs)).toEqual(['behind'])
+  expect(await fixture.names(timeScan(), nowMs)).toEqual(['behind'])
   await engine.close()
   // Its version, which is where the next page of the index by time begins.
   flipNear(path, 'records', Buffer.from(`${last}#`), last.length + 1 + 2, 6)
   engine = await openSqliteEngine({ dataDir })
   try {
-    const through = await deskThrough(engine, desk)
+    const through = await fixtureThrough(engine, fixture)
     expect(await orDamaged(() => through.names(timeScan(), nowMs))).toBeUndefined()
   } finally {
     await engine.close()
@@ -741,10 +742,10 @@ test('however many records are damaged, the log is bounded', async () => {
   const log: string[] = []
   const engine = await openSqliteEngine({ dataDir, log: (_, message) => log.push(message) })
   try {
-    const desk = await deskThrough(engine, writtenDesk)
+    const fixture = await fixtureThrough(engine, writtenFixture)
     for (let round = 0; round < 2; round++) {
       for (let i = 1; i <= 300; i++)
-        expect(await orDamaged(() => desk.get(`bad ${i}`, undefined, nowMs))).toBeUndefined()
+        expect(await orDamaged(() => fixture.get(`bad ${i}`, undefined, nowMs))).toBeUndefined()
     }
     expect(log.filter((message) => message === 'a record is damaged')).toHaveLength(100)
     expect(log.filter((message) => message.startsWith('more records are damaged'))).toHaveLength(1)

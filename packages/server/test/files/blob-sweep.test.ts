@@ -3,10 +3,10 @@ import { type BlobSweepOptions, startBlobSweep } from '../../src/background/blob
 import type { Background } from '../../src/background/paced-steps.ts'
 import { trackUploads } from '../../src/background/running-uploads.ts'
 import { newBlobId, newStoreBlobId } from '../../src/core/files/blob-id.ts'
-import { DirectoryBlobStore } from '../../src/files/places/directory.ts'
+import { DirectoryBlobStore } from '../../src/files/blob-stores/directory.ts'
 import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
+import { content, filesBelow, put } from './blob-fixture.ts'
 import { FakeFiles } from './fake-files.ts'
-import { content, filesBelow, put } from './material.ts'
 
 const startMs = Date.parse('2026-03-01T12:00:00Z')
 const hourMs = 3_600_000

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { blobPath, newBlobId } from '../../src/core/files/blob-id.ts'
 import { fileData } from '../../src/core/files/file-record.ts'
 import { OperatorError } from '../../src/core/operator-error.ts'
-import { DirectoryBlobStore } from '../../src/files/places/directory.ts'
+import { DirectoryBlobStore } from '../../src/files/blob-stores/directory.ts'
 import { copyFiles } from '../../src/operations/transfer/copy-files.ts'
 import type { Dump } from '../../src/store/transfer.ts'
 import { makeTempDir, removeTempDir } from '../harness.ts'
-import { content, put } from './material.ts'
+import { content, put } from './blob-fixture.ts'
 
 // A copy reads. What it finds damaged must stay as it is: it may be all that is left of a file.
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { storeFileBytesMax } from '../../src/core/limits.ts'
 import { eventually, makeTempDir, removeTempDir, startServer, storeIsEmbedded } from '../harness.ts'
 import { Random, testSeed } from '../model/random.ts'
-import { filesBelow } from './material.ts'
+import { filesBelow } from './blob-fixture.ts'
 
 // Without this, a file whose upload was answered could be gone after a crash, or have bytes of two uploads, or the disk fill
 // with bytes that nobody refers to.

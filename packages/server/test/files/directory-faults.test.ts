@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { blobPath, newBlobId } from '../../src/core/files/blob-id.ts'
-import { newBlobStoreMark, newStoreId } from '../../src/core/files/place-mark.ts'
-import { DirectoryBlobStore } from '../../src/files/places/directory.ts'
-import { type FileCalls, fileCalls } from '../../src/files/places/file-calls.ts'
+import { newBlobStoreMark, newStoreId } from '../../src/core/files/blob-store-mark.ts'
+import { DirectoryBlobStore } from '../../src/files/blob-stores/directory.ts'
+import { type FileCalls, fileCalls } from '../../src/files/blob-stores/file-calls.ts'
 import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
 import { mountSmallDisk } from '../limits/small-disk.ts'
-import { collect, content, filesBelow, openFiles, put } from './material.ts'
+import { collect, content, filesBelow, openFiles, put } from './blob-fixture.ts'
 
 // A disk that is full or fails. What was not synced must not be acknowledged, and what fails must leave nothing behind.
 

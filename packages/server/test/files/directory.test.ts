@@ -12,11 +12,11 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { blobPath, newBlobId } from '../../src/core/files/blob-id.ts'
-import { newBlobStoreMark, newStoreId } from '../../src/core/files/place-mark.ts'
-import { DirectoryBlobStore } from '../../src/files/places/directory.ts'
-import { BlobMissing } from '../../src/store/blob-place.ts'
+import { newBlobStoreMark, newStoreId } from '../../src/core/files/blob-store-mark.ts'
+import { DirectoryBlobStore } from '../../src/files/blob-stores/directory.ts'
+import { BlobMissing } from '../../src/store/blob-store.ts'
 import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
-import { collect, content, filesBelow, openFiles, put } from './material.ts'
+import { collect, content, filesBelow, openFiles, put } from './blob-fixture.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 

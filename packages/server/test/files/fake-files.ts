@@ -1,4 +1,4 @@
-import { newStoreId } from '../../src/core/files/place-mark.ts'
+import { newStoreId } from '../../src/core/files/blob-store-mark.ts'
 import type { Files } from '../../src/store/files.ts'
 
 /** The rows of blobs and the mark of a store, without a store. */

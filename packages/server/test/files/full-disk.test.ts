@@ -5,7 +5,7 @@ import { mainFile, type ServeProcess, spawnServe } from '../cli/serve-process.ts
 import { type Api, eventually, makeTempDir, removeTempDir, storeIsEmbedded } from '../harness.ts'
 import { ok, refused } from '../http/service.ts'
 import { mountSmallDisk, type SmallDisk } from '../limits/small-disk.ts'
-import { content, filesBelow } from './material.ts'
+import { content, filesBelow } from './blob-fixture.ts'
 
 // A disk that fills up during an upload must not cost the file that it was to replace, nor keep what had arrived.
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { newBlobId } from '../../src/core/files/blob-id.ts'
-import type { BlobStore } from '../../src/store/blob-place.ts'
+import type { BlobStore } from '../../src/store/blob-store.ts'
 
 // What the tests of places do with blobs.
 

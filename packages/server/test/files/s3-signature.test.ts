@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { emptySha256, type RequestToSign, signRequest } from '../../src/files/places/s3/signature.ts'
+import { emptySha256, type RequestToSign, signRequest } from '../../src/files/blob-stores/s3/signature.ts'
 import { checkSignature, type RawRequest } from './s3-signature-check.ts'
 
 // The signer and the check of the tests share no code. Examples that AWS has published keep both honest.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { newBlobId } from '../../src/core/files/blob-id.ts'
-import { openS3BlobStore } from '../../src/files/places/s3.ts'
+import { openS3BlobStore } from '../../src/files/blob-stores/s3.ts'
 
 // A process that uploads and downloads one blob, and prints what it needed: s3-transfer.ts PLACE SPOOL BYTES [DOWNLOADS].
 // With DOWNLOADS so many others have begun before, and are not read.

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { newBlobId } from '../../src/core/files/blob-id.ts'
-import { DirectoryBlobStore } from '../../src/files/places/directory.ts'
+import { DirectoryBlobStore } from '../../src/files/blob-stores/directory.ts'
 
 // Run under strace by syncs.test.ts: each step ends with a line on stdout, which is a call of the trace, too.
 

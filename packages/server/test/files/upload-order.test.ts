@@ -5,7 +5,7 @@ import { storeFileBytesMax } from '../../src/core/limits.ts'
 import { mainFile } from '../cli/serve-process.ts'
 import { parseTrace, whyNoTrace } from '../crash/trace.ts'
 import { eventually, makeTempDir, removeTempDir, runCubbyJson, storeIsEmbedded } from '../harness.ts'
-import { content } from './material.ts'
+import { content } from './blob-fixture.ts'
 
 // What a power cut leaves of an upload depends on the order of its syncs. Without its row, bytes would stay for ever; without
 // its bytes or their name, a record that was committed would refer to nothing.

@@ -329,7 +329,7 @@ export const playRounds = async (bound: Bound, play: () => Promise<Seen>): Promi
   return seen
 }
 
-// ── Material ───────────────────────────────────────────────────────────────────────────────────────────────
+// ── Test data ───────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Fills the table, batches of 25 in parallel, each small enough for its body. */
 export const fillTable = async (table: TestTable, records: object[], batchMax = 25): Promise<void> => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { Answer, Json } from '../harness.ts'
+import type { ApiResponse, Json } from '../harness.ts'
 import {
   createExpiredKey,
   createKey,
@@ -19,7 +19,7 @@ import {
 const service = useService()
 
 /** What a request may be made on. Those that may succeed get a fresh one, so that one never disturbs another. */
-interface Ground {
+interface Fixture {
   table: TestTable
   deleted: TestTable
   /** Paths of an active and of a deleted bucket. */
@@ -35,9 +35,9 @@ interface Ground {
 
 interface Route {
   method: string
-  path: (ground: Ground) => string
+  path: (fixture: Fixture) => string
   body?: Json
-  bodyOf?: (ground: Ground) => Json
+  bodyOf?: (fixture: Fixture) => Json
   /** What a public key gets; a secret one may do everything. */
   public: 'may' | 'may not'
   /** What an unlimited secret key of another organization gets, by the rule "like one that does not exist". */
@@ -391,7 +391,7 @@ const routes: Record<string, Route> = {
   },
 }
 
-const freshGround = async (): Promise<Ground> => {
+const freshFixture = async (): Promise<Fixture> => {
   const fresh = {
     table: await makeTable(service.api, undefined, freshName(), 'shop'),
     deleted: await makeTable(service.api, undefined, freshName(), 'shop'),
@@ -416,13 +416,13 @@ const freshGround = async (): Promise<Ground> => {
   return fresh
 }
 
-let ground: Ground
+let fixture: Fixture
 const callers: Record<string, string | undefined> = {}
 const malformed = 'Bearer not-a-key'
 
 beforeAll(async () => {
   const { api } = service
-  ground = await freshGround()
+  fixture = await freshFixture()
   callers['wrong checksum'] = wrongChecksum(service.org.secretKey)
   callers.unknown = unknownKey()
   callers.revoked = (await createRevokedKey(api)).key
@@ -434,7 +434,7 @@ beforeAll(async () => {
   callers['limited to the database'] = (await createKey(api, { kind: 'secret', databases: ['shop'] })).key
 })
 
-/** Everything of the ground, as its owner sees it. */
+/** Everything of the fixture, as its owner sees it. */
 /** It changes by itself when a run becomes due. */
 const withoutOldest = ({ oldestRunAt: _, ...task }: Json): Json => task
 
@@ -445,21 +445,21 @@ const snapshot = async () => ({
   deletedBuckets: ok(await service.api.get('/v1/shop/_buckets?deleted=true')).buckets,
   tasks: ok(await service.api.get('/v1/shop/_tasks')).tasks.map(withoutOldest),
   deletedTasks: ok(await service.api.get('/v1/shop/_tasks?deleted=true')).tasks.map(withoutOldest),
-  runs: ok(await service.api.post(`${ground.task}/query`)).items,
-  records: await ground.table.items({ index: 't' }),
+  runs: ok(await service.api.post(`${fixture.task}/query`)).items,
+  records: await fixture.table.items({ index: 't' }),
   keys: ok(await service.api.get('/api/keys?limit=1000')).keys.map((key: Json) => [key.id, key.status]),
 })
 
 for (const [name, route] of Object.entries(routes)) {
   describe(name, () => {
-    const send = (key: string | undefined, headers?: Record<string, string>): Promise<Answer> =>
-      service.server.request(route.method, route.path(ground), {
+    const send = (key: string | undefined, headers?: Record<string, string>): Promise<ApiResponse> =>
+      service.server.request(route.method, route.path(fixture), {
         key,
-        body: route.bodyOf?.(ground) ?? route.body,
+        body: route.bodyOf?.(fixture) ?? route.body,
         headers,
       })
 
-    const refusals: [string, number, string, () => Promise<Answer>][] = [
+    const refusals: [string, number, string, () => Promise<ApiResponse>][] = [
       ['no key', 401, 'missing_api_key', () => send(undefined)],
       ['malformed', 401, 'invalid_api_key', () => send(undefined, { authorization: malformed })],
       ['wrong checksum', 401, 'invalid_api_key', () => send(callers['wrong checksum'])],
@@ -511,23 +511,23 @@ for (const [name, route] of Object.entries(routes)) {
       })
     } else {
       test('limited to databases, within them: as own', async () => {
-        const kept = ground
+        const kept = fixture
         try {
-          ground = await freshGround()
+          fixture = await freshFixture()
           ok(await send(callers['limited to the database']), route.own)
         } finally {
-          ground = kept
+          fixture = kept
         }
       })
     }
 
     test(`own: ${route.own}`, async () => {
-      const kept = ground
+      const kept = fixture
       try {
-        ground = await freshGround()
+        fixture = await freshFixture()
         ok(await send(service.org.secretKey), route.own)
       } finally {
-        ground = kept
+        fixture = kept
       }
     })
   })

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { deadBlobMs } from '../../src/core/limits.ts'
-import { filesBelow } from '../files/material.ts'
+import { filesBelow } from '../files/blob-fixture.ts'
 import {
   type Api,
   eventually,

@@ -64,7 +64,7 @@ describe('preflight', () => {
 })
 
 describe('every answer, errors too, allows every origin and exposes the same headers', () => {
-  // `checkAnswer` of the harness looks at the headers of every answer in all of these tests; here are the rare ones.
+  // `checkResponse` of the harness looks at the headers of every answer in all of these tests; here are the rare ones.
   test('404 of unknown routes, 405, 401, 403, 413, 415, 304, HEAD', async () => {
     const { server, api, reader } = service
     const table = await service.table()

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Answer, Api, Json } from '../harness.ts'
+import type { Api, ApiResponse, Json } from '../harness.ts'
 import { freshName, ok } from './service.ts'
 
 export const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
@@ -35,7 +35,7 @@ export class TestBucket {
     return parameters === '' ? path : `${path}?${parameters}`
   }
 
-  tryPut(name: string, bytes: string | Uint8Array, options: PutOptions = {}, api = this.api): Promise<Answer> {
+  tryPut(name: string, bytes: string | Uint8Array, options: PutOptions = {}, api = this.api): Promise<ApiResponse> {
     const { query, headers, chunked } = options
     return api.server.request('PUT', this.at(name, query), {
       key: api.key,
@@ -49,15 +49,15 @@ export class TestBucket {
     return ok(await this.tryPut(name, bytes, options))
   }
 
-  record(name: string, headers?: Record<string, string>, api = this.api): Promise<Answer> {
+  record(name: string, headers?: Record<string, string>, api = this.api): Promise<ApiResponse> {
     return api.request('GET', this.at(name, { record: 'true' }), undefined, headers)
   }
 
-  change(name: string, changes: unknown, headers?: Record<string, string>, api = this.api): Promise<Answer> {
+  change(name: string, changes: unknown, headers?: Record<string, string>, api = this.api): Promise<ApiResponse> {
     return api.request('PATCH', this.at(name), changes, headers)
   }
 
-  delete(name: string, headers?: Record<string, string>, api = this.api): Promise<Answer> {
+  delete(name: string, headers?: Record<string, string>, api = this.api): Promise<ApiResponse> {
     return api.request('DELETE', this.at(name), undefined, headers)
   }
 
@@ -69,7 +69,7 @@ export class TestBucket {
     return text
   }
 
-  tryQuery(query: Json = {}, api = this.api): Promise<Answer> {
+  tryQuery(query: Json = {}, api = this.api): Promise<ApiResponse> {
     return api.post(`${this.path}/query`, query)
   }
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import {
-  type Answer,
   type Api,
+  type ApiResponse,
   eventually,
   type Json,
   type Organization,
@@ -109,7 +109,7 @@ describe('what was in flight', () => {
     }
     const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}`)
     connection.send(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body.slice(0, -1)}`)
-    return async (): Promise<Answer> => {
+    return async (): Promise<ApiResponse> => {
       connection.send(body.slice(-1))
       try {
         return await connection.answer()
@@ -181,7 +181,7 @@ describe('what was in flight', () => {
     for (const one of [api, other.api]) ok(await one.put('/v1/app/_tasks/empty', {}), 201)
     const { id } = ok(await api.post('/v1/app/_tasks/empty/run', { delaySeconds: 60 }), 201)
     const ended: string[] = []
-    const noted = async (name: string, wait: Promise<Answer>): Promise<Answer> => {
+    const noted = async (name: string, wait: Promise<ApiResponse>): Promise<ApiResponse> => {
       const answer = await wait
       ended.push(name)
       return answer

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import packageJson from '../../package.json' with { type: 'json' }
 import { prefersHtml } from '../../src/http/accept.ts'
-import { type Answer, type Server, startServer } from '../harness.ts'
+import { type ApiResponse, type Server, startServer } from '../harness.ts'
 import { connectRaw } from '../raw-connection.ts'
 import { makeBucket } from './bucket.ts'
 import { ok, refused, useService } from './service.ts'
@@ -11,10 +11,10 @@ const service = useService()
 const chrome =
   'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7'
 
-const get = (headers: [string, string][] = [], method = 'GET', target = '/'): Promise<Answer> =>
+const get = (headers: [string, string][] = [], method = 'GET', target = '/'): Promise<ApiResponse> =>
   service.server.raw(method, target, { headers })
 
-const expectJson = (answer: Answer, base: string): void => {
+const expectJson = (answer: ApiResponse, base: string): void => {
   expect(answer.status).toBe(200)
   expect(answer.body).toEqual({
     name: 'Cubby',

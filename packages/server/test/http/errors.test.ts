@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { type Answer, storeIsEmbedded } from '../harness.ts'
+import { type ApiResponse, storeIsEmbedded } from '../harness.ts'
 import {
   createExpiredKey,
   createKey,
@@ -41,7 +41,7 @@ const makeRun = async (): Promise<{ task: string; lease: string }> => {
 }
 
 /** Each code of the contract with its status and a request that meets it. */
-const cases: Record<string, [number, () => Promise<Answer>]> = {
+const cases: Record<string, [number, () => Promise<ApiResponse>]> = {
   invalid_json: [400, async () => (await service.table()).tryPut('{"hashKey":')],
   invalid_request: [400, async () => (await service.table()).tryPut({ hashKey: 'a' })],
   invalid_name: [400, () => service.api.get('/v1/App')],
@@ -407,7 +407,7 @@ test('paths of the runtime itself are not served', async () => {
 })
 
 describe('Cache-Control', () => {
-  // `checkAnswer` of the harness looks at every answer to a request with a key; here is one of each kind.
+  // `checkResponse` of the harness looks at every answer to a request with a key; here is one of each kind.
   test('private, no-cache on answers to requests with a key, errors too', async () => {
     const table = await service.table()
     await table.put('a')

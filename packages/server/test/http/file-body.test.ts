@@ -6,11 +6,11 @@ import {
   readerCheckedAfterMs,
   responsesUnsentBytesMax,
 } from '../../src/core/limits.ts'
-import { ResponseEnds } from '../../src/http/answer-ends.ts'
-import { ResponseBodies } from '../../src/http/answers.ts'
 import { type DownloadRefusal, Downloads } from '../../src/http/downloads.ts'
 import { fileBody, type StoredBytes, wholeFileBytesMax } from '../../src/http/file-body.ts'
-import type { BlobStore } from '../../src/store/blob-place.ts'
+import { ResponseBodies } from '../../src/http/response-bodies.ts'
+import { ResponseEnds } from '../../src/http/response-ends.ts'
+import type { BlobStore } from '../../src/store/blob-store.ts'
 import { eventually } from '../harness.ts'
 import { holdClock } from '../held-timers.ts'
 import { sha256 } from './bucket.ts'

@@ -8,7 +8,7 @@ import {
   uploadsOfOrganizationMax,
   uploadsOfUrlMax,
 } from '../../src/core/limits.ts'
-import { type Answer, eventually } from '../harness.ts'
+import { type ApiResponse, eventually } from '../harness.ts'
 import { sumOf } from '../metrics/exposition-rules.ts'
 import { metricsOn, scrape } from '../metrics/scraping.ts'
 import { connectRaw, type RawConnection, rawRequest } from '../raw-connection.ts'
@@ -466,7 +466,7 @@ describe('one client against everybody', () => {
       others.push(await hold(await urlOf(second, `u${n}`)))
     }
     await untilInFlight(uploadsMax)
-    const lost: Answer[] = []
+    const lost: ApiResponse[] = []
     for (const connection of slow)
       connection.answer().then(
         (answer) => lost.push(answer),

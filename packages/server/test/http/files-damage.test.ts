@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readdirSync, rmSync, statSync, truncat
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { responsesUnsentBytesMax } from '../../src/core/limits.ts'
-import { checkAnswer, eventually, type Json, runCubby, startServer } from '../harness.ts'
+import { checkResponse, eventually, type Json, runCubby, startServer } from '../harness.ts'
 import { sumOf } from '../metrics/exposition-rules.ts'
 import { metricsOn, scrape } from '../metrics/scraping.ts'
 import { makeBucket } from './bucket.ts'
@@ -54,7 +54,7 @@ test('missing bytes: 500 store_damaged before the first byte, a line in the log;
     rmSync(blobOf(size))
     const before = logged('the bytes of a file are missing').length
     for (const answer of [
-      checkAnswer(await request(path(`f${size}`))),
+      checkResponse(await request(path(`f${size}`))),
       await request(bucket.at(`f${size}`), { authorization: `Bearer ${service.org.secretKey}` }),
     ]) {
       const { hint } = refused(answer, 500, 'store_damaged')

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { type Answer, type Api, type Json, type Server, startServer } from '../harness.ts'
+import { type Api, type ApiResponse, type Json, type Server, startServer } from '../harness.ts'
 import { Random, testSeed } from '../model/random.ts'
 import { contentDigest, makeBucket, sha256, type TestBucket } from './bucket.ts'
 import { setNow } from './clock.ts'
@@ -105,7 +105,7 @@ class Walk {
     return visibility === 'private' ? null : `${this.server.url}/files/${this.bucket.created.id}/${path}`
   }
 
-  #expectError(answer: Answer, status: number, code: string): void {
+  #expectError(answer: ApiResponse, status: number, code: string): void {
     expect([answer.status, answer.body?.error?.code]).toEqual([status, code])
   }
 
@@ -140,7 +140,7 @@ class Walk {
     this.files.set(name, file)
   }
 
-  #expectWritten(answer: Answer, file: NaiveFile, old: NaiveFile | undefined): void {
+  #expectWritten(answer: ApiResponse, file: NaiveFile, old: NaiveFile | undefined): void {
     expect(ok(answer)).toEqual(this.#json(file))
     expect(answer.text).toContain(`"metadata":${file.metadata},`)
     expect(answer.headers.get('etag')).toBe(`"${file.updatedAt}"`)

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { Answer, Api, Json } from '../harness.ts'
-import { checkAnswer, eventually } from '../harness.ts'
+import type { Api, ApiResponse, Json } from '../harness.ts'
+import { checkResponse, eventually } from '../harness.ts'
 import { contentDigest, makeBucket, sha256, type TestBucket } from './bucket.ts'
 import { createKey, ok, refused, useService } from './service.ts'
 
@@ -18,10 +18,10 @@ beforeAll(async () => {
   await bucket.put('public.txt', 'public', { query: { visibility: 'public' } })
 })
 
-const ask = (request: Json, api: Api = service.api): Promise<Answer> => api.post(`${bucket.path}/url`, request)
+const ask = (request: Json, api: Api = service.api): Promise<ApiResponse> => api.post(`${bucket.path}/url`, request)
 const urlOf = async (request: Json, api?: Api): Promise<string> => ok(await ask(request, api)).url
 
-const send = async (url: string, init: RequestInit = {}): Promise<Answer> => {
+const send = async (url: string, init: RequestInit = {}): Promise<ApiResponse> => {
   const response = await fetch(url, init)
   const text = await response.text()
   const isJson = response.headers.get('content-type')?.startsWith('application/json')
@@ -32,14 +32,14 @@ const send = async (url: string, init: RequestInit = {}): Promise<Answer> => {
     body: isJson ? JSON.parse(text) : undefined,
   }
   if (response.status >= 400) {
-    checkAnswer(answer)
+    checkResponse(answer)
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('content-security-policy')).toContain('sandbox')
   }
   return answer
 }
 
-const upload = (url: string, body: string, headers: Record<string, string> = {}): Promise<Answer> =>
+const upload = (url: string, body: string, headers: Record<string, string> = {}): Promise<ApiResponse> =>
   send(url, { method: 'PUT', body, headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers } })
 
 /** The URL with another query. */

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { fileMetadataBytesMax } from '../../src/core/limits.ts'
-import type { Answer, Json } from '../harness.ts'
+import type { ApiResponse, Json } from '../harness.ts'
 import { contentDigest, makeBucket, sha256, type TestBucket } from './bucket.ts'
 import { freshName, justPast, makeTable, ok, refused, useService } from './service.ts'
 
@@ -417,7 +417,7 @@ describe('a change', () => {
 })
 
 describe('HEAD is as GET, without the body:', () => {
-  const headersOf = ({ headers }: Answer): Json => {
+  const headersOf = ({ headers }: ApiResponse): Json => {
     const { date, 'x-request-id': _, ...others } = Object.fromEntries(headers as unknown as Iterable<[string, string]>)
     return others
   }

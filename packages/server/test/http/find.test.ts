@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import type { Answer, Json } from '../harness.ts'
+import type { ApiResponse, Json } from '../harness.ts'
 import { createKey, freshName, justPast, makeTable, ok, refused, type TestTable, useService } from './service.ts'
 
 const service = useService()
 
-const find = (table: TestTable, keys: Json, api = service.api): Promise<Answer> =>
+const find = (table: TestTable, keys: Json, api = service.api): Promise<ApiResponse> =>
   api.post(`${table.path}/find`, { keys })
 
 const keysOf = (count: number): Json[] => Array.from({ length: count }, (_, i) => ({ hashKey: `k${i}` }))
@@ -122,7 +122,7 @@ describe('the bound of items', () => {
   test('a large answer is sent in pieces, as a page is; a small one at once', async () => {
     const table = await service.table()
     await table.put('a', large(100_000))
-    const length = ({ headers }: Answer) => headers.get('content-length')
+    const length = ({ headers }: ApiResponse) => headers.get('content-length')
     expect(length(await table.tryQuery({ hash: 'a' }))).toBeNull()
     expect(length(await find(table, [{ hashKey: 'a' }]))).toBeNull()
     expect(length(await find(table, [{ hashKey: 'b' }]))).not.toBeNull()

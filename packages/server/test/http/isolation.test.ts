@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Answer, Json } from '../harness.ts'
+import type { ApiResponse, Json } from '../harness.ts'
 import { type Kind, kinds, makeResource } from './resource.ts'
 import { createKey, freshName, makeTable, ok, refused, useService } from './service.ts'
 
@@ -9,7 +9,7 @@ import { createKey, freshName, makeTable, ok, refused, useService } from './serv
 const service = useService()
 
 /** An answer with everything that may differ between two requests for different names taken out. */
-const faceless = (answer: Answer, ...names: string[]): Json => {
+const faceless = (answer: ApiResponse, ...names: string[]): Json => {
   const headers = Object.fromEntries(answer.headers as unknown as Iterable<[string, string]>)
   for (const name of ['x-request-id', 'date', 'content-length']) delete headers[name]
   let text = answer.text.replaceAll(answer.headers.get('x-request-id')!, 'ID')

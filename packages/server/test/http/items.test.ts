@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { dataBytesMax, dataDepthMax } from '../../src/core/limits.ts'
-import type { Answer, Json } from '../harness.ts'
+import type { ApiResponse, Json } from '../harness.ts'
 import { makeBucket } from './bucket.ts'
 import { createKey, freshName, justPast, makeTable, ok, refused, type TestTable, useService } from './service.ts'
 
@@ -25,17 +25,17 @@ const pathOf = (id: string, query = '', collection = `app.${table.name}`): strin
 
 type Headers = Record<string, string>
 
-const put = (id: string, body: string | Uint8Array, query = '', headers: Headers = {}): Promise<Answer> =>
+const put = (id: string, body: string | Uint8Array, query = '', headers: Headers = {}): Promise<ApiResponse> =>
   service.api.raw('PUT', pathOf(id, query), { body, headers: Object.entries(headers) })
 
-const get = (id: string, query = '', headers: Headers = {}): Promise<Answer> =>
+const get = (id: string, query = '', headers: Headers = {}): Promise<ApiResponse> =>
   service.api.raw('GET', pathOf(id, query), { headers: Object.entries(headers) })
 
-const remove = (id: string, query = '', headers: Headers = {}): Promise<Answer> =>
+const remove = (id: string, query = '', headers: Headers = {}): Promise<ApiResponse> =>
   service.api.raw('DELETE', pathOf(id, query), { headers: Object.entries(headers) })
 
 /** Fails unless the answer is this text. */
-const same = (answer: Answer, text: string): Answer => {
+const same = (answer: ApiResponse, text: string): ApiResponse => {
   ok(answer)
   expect(answer.text).toBe(text)
   return answer
@@ -476,7 +476,7 @@ describe('the scope of a key is judged on the database that the collection names
     limited = { app: await make('app'), default: await make('default') }
   })
 
-  const send = (key: string, collection: string, id = 'a'): Promise<Answer> =>
+  const send = (key: string, collection: string, id = 'a'): Promise<ApiResponse> =>
     service.server.raw('PUT', pathOf(id, '', collection), { key, body: '{}' })
 
   test('within it', async () => {

@@ -267,7 +267,7 @@ describe('revocation', () => {
     const holder = service.server.as(key)
     let answered = false
     let accepted = 0
-    const lane = async (name: string) => {
+    const writer = async (name: string) => {
       for (let i = 0; ; i++) {
         const startedAfter = answered
         const body = { hashKey: `${name}-${i}`, data: {} }
@@ -277,11 +277,11 @@ describe('revocation', () => {
         accepted++
       }
     }
-    const lanes = Promise.all(Array.from({ length: 12 }, (_, i) => lane(`l${i}`)))
+    const writers = Promise.all(Array.from({ length: 12 }, (_, i) => writer(`l${i}`)))
     while (accepted < 50) await Bun.sleep(1)
     ok(await service.api.delete(`/api/keys/${id}`))
     answered = true
-    await lanes
+    await writers
     refused(await holder.get('/v1'), 403, 'revoked_api_key')
     refused(await holder.get('/api/keys'), 403, 'revoked_api_key')
   })

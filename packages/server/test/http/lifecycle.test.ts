@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Answer, Json } from '../harness.ts'
+import type { ApiResponse, Json } from '../harness.ts'
 import { type Kind, kinds, makeResource, Resource } from './resource.ts'
 import { createKey, freshName, inParallel, ok, refused, useService } from './service.ts'
 
@@ -380,7 +380,7 @@ for (const kind of kinds) {
     test('a deletedAt that names none: 404, and the hint shows where they are listed', async () => {
       const one = await make(kind)
       const { deletedAt } = await one.delete()
-      const refuses = async (answer: Answer): Promise<void> => {
+      const refuses = async (answer: ApiResponse): Promise<void> => {
         const { hint } = refused(answer, 404, missing, 'deletedAt')
         expect(hint).toBe(`See GET ${listPath('app')}?deleted=true, or leave deletedAt out for the newest.`)
       }

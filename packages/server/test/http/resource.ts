@@ -1,4 +1,4 @@
-import type { Answer, Api, Json } from '../harness.ts'
+import type { Api, ApiResponse, Json } from '../harness.ts'
 import { freshName, ok } from './service.ts'
 
 // Tables, buckets and tasks have one set of rules for names, listings, deletion and restoration. A test of such a rule is
@@ -24,7 +24,7 @@ export interface Kind {
   contents(api: Api, path: string): Promise<string[]>
 }
 
-const namesOf = (answer: Answer, member: string): string[] => ok(answer).items.map((item: Json) => item[member])
+const namesOf = (answer: ApiResponse, member: string): string[] => ok(answer).items.map((item: Json) => item[member])
 
 export const kinds: Kind[] = [
   {
@@ -121,7 +121,7 @@ export class Resource {
     return ok(await this.api.delete(this.path))
   }
 
-  tryRestore(body?: Json): Promise<Answer> {
+  tryRestore(body?: Json): Promise<ApiResponse> {
     return this.api.post(`${this.path}/restore`, body)
   }
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { Shares } from '../../src/core/shares.ts'
-import type { BuiltResponse } from '../../src/core/steps.ts'
+import type { BuiltResponse } from '../../src/core/slices.ts'
 import { type Room, Rooms } from '../../src/http/rooms.ts'
 
 // An answer that is built in several turns takes memory between them. Its room is taken before anything is read.

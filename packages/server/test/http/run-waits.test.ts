@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { type Answer, startServer } from '../harness.ts'
+import { type ApiResponse, startServer } from '../harness.ts'
 import { rawRequest } from '../raw-connection.ts'
 import { createKey, ok, refused, useService } from './service.ts'
 import { longestWait, makeTask, TestTask } from './task.ts'
@@ -8,7 +8,7 @@ const service = useService({ clock: true })
 beforeEach(() => service.server.setClock(0))
 
 /** An answer and how long it took. */
-const timed = async (answer: Promise<Answer>): Promise<{ answer: Answer; ms: number }> => {
+const timed = async (answer: Promise<ApiResponse>): Promise<{ answer: ApiResponse; ms: number }> => {
   const startedMs = performance.now()
   return { answer: await answer, ms: performance.now() - startedMs }
 }

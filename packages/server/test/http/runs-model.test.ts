@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type Answer, eventually, type Json, startServer, storeIsEmbedded } from '../harness.ts'
+import { type ApiResponse, eventually, type Json, startServer, storeIsEmbedded } from '../harness.ts'
 import { Random, testSeed } from '../model/random.ts'
 import { NaiveTask, tickSeconds } from './naive-task.ts'
 import { ok } from './service.ts'
@@ -55,7 +55,7 @@ class Walk {
   }
 
   /** The status that came must be the one expected. */
-  expectStatus(what: Json, answer: Answer, expected: number): void {
+  expectStatus(what: Json, answer: ApiResponse, expected: number): void {
     expect({ what, status: answer.status, text: answer.status === expected ? '' : answer.text }).toEqual({
       ...{ what, status: expected, text: '' },
     })

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout } from 'bun:test'
 import type { StartOptions } from '../harness.ts'
 import {
-  type Answer,
   type Api,
+  type ApiResponse,
   eventually,
   type Json,
   type Organization,
@@ -60,7 +60,7 @@ export const makeTable = async (api: Api, indices?: Json, name = freshName(), db
 }
 
 /** The body of an answer that must have this status. */
-export const ok = (answer: Answer, status = 200): Json => {
+export const ok = (answer: ApiResponse, status = 200): Json => {
   if (answer.status !== status) {
     throw new Error(`expected ${status}, got ${answer.status}: ${answer.text.slice(0, 1000)}`)
   }
@@ -68,7 +68,7 @@ export const ok = (answer: Answer, status = 200): Json => {
 }
 
 /** Fails unless the answer is this error; gives the error to look into. */
-export const refused = (answer: Answer, status: number, code: string, field?: string): Json => {
+export const refused = (answer: ApiResponse, status: number, code: string, field?: string): Json => {
   const error = answer.body?.error
   expect({ status: answer.status, code: error?.code, ...(field === undefined ? {} : { field: error?.field }) }).toEqual(
     {
@@ -108,7 +108,7 @@ export class TestTable {
     return rangeKey === undefined ? hash : `${hash}/${encodeURIComponent(rangeKey)}`
   }
 
-  tryPut(record: Json, headers?: Record<string, string>): Promise<Answer> {
+  tryPut(record: Json, headers?: Record<string, string>): Promise<ApiResponse> {
     return this.api.put(this.path, record, headers)
   }
 
@@ -117,15 +117,15 @@ export class TestTable {
     return ok(await this.tryPut({ hashKey, data, ...more }))
   }
 
-  get(hashKey: string, rangeKey?: string): Promise<Answer> {
+  get(hashKey: string, rangeKey?: string): Promise<ApiResponse> {
     return this.api.get(this.at(hashKey, rangeKey))
   }
 
-  delete(hashKey: string, rangeKey?: string): Promise<Answer> {
+  delete(hashKey: string, rangeKey?: string): Promise<ApiResponse> {
     return this.api.delete(this.at(hashKey, rangeKey))
   }
 
-  tryQuery(query: Json): Promise<Answer> {
+  tryQuery(query: Json): Promise<ApiResponse> {
     return this.api.post(`${this.path}/query`, query)
   }
 
@@ -163,7 +163,7 @@ export class TestTable {
     return (await this.items(query)).map((item) => item.rangeKey ?? '#')
   }
 
-  tryBatch(operations: Json, headers?: Record<string, string>): Promise<Answer> {
+  tryBatch(operations: Json, headers?: Record<string, string>): Promise<ApiResponse> {
     return this.api.post(`${this.path}/batch`, { operations }, headers)
   }
 
@@ -192,7 +192,7 @@ export const createRevokedKey = async (api: Api, request?: Json): Promise<Json> 
 /** A key whose `expiresAt` has passed by the server's clock. */
 export const createExpiredKey = async (api: Api, request: Json = { kind: 'secret' }): Promise<Json> => {
   // Soon, but not so soon that it has passed before the request arrives: then it is refused, and another time is tried.
-  let answer: Answer
+  let answer: ApiResponse
   let aheadMs = 400
   do {
     answer = await api.post('/api/keys', { ...request, expiresAt: Date.now() + aheadMs })
@@ -234,8 +234,8 @@ export const justPast = (): number => Math.floor(Date.now() / 1000) - 60
 /** Runs `work` for each item, a bounded number at once. */
 export const inParallel = async <T>(items: T[], width: number, work: (item: T) => Promise<unknown>): Promise<void> => {
   let next = 0
-  const lane = async () => {
+  const worker = async () => {
     while (next < items.length) await work(items[next++]!)
   }
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane))
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, worker))
 }

@@ -1,5 +1,5 @@
 import { waitSecondsMax } from '../../src/core/limits.ts'
-import type { Answer, Api, Json } from '../harness.ts'
+import type { Api, ApiResponse, Json } from '../harness.ts'
 import { freshName, ok } from './service.ts'
 
 /** A task of the test's own. */
@@ -27,7 +27,7 @@ export class TestTask {
     return ok(answer, answer.status === 201 ? 201 : 200)
   }
 
-  tryRun(run?: Json): Promise<Answer> {
+  tryRun(run?: Json): Promise<ApiResponse> {
     return this.api.post(`${this.path}/run`, run)
   }
 
@@ -36,7 +36,7 @@ export class TestTask {
     return ok(await this.tryRun(run), 201)
   }
 
-  get(run: string, query = ''): Promise<Answer> {
+  get(run: string, query = ''): Promise<ApiResponse> {
     return this.api.get(`${this.at(run)}${query}`)
   }
 
@@ -44,7 +44,7 @@ export class TestTask {
     return ok(await this.get(run))
   }
 
-  tryClaim(claim?: Json): Promise<Answer> {
+  tryClaim(claim?: Json): Promise<ApiResponse> {
     return this.api.post(`${this.path}/claim`, claim)
   }
 
@@ -59,7 +59,7 @@ export class TestTask {
     return claimed
   }
 
-  tryFinish({ id, lease }: Json, how: Json = {}): Promise<Answer> {
+  tryFinish({ id, lease }: Json, how: Json = {}): Promise<ApiResponse> {
     return this.api.post(this.at(id, 'finish'), { lease, ...how })
   }
 
@@ -72,19 +72,19 @@ export class TestTask {
     return this.finish(claimed, { error: { message: 'no' }, ...more })
   }
 
-  extend({ id, lease }: Json, more: Json = {}): Promise<Answer> {
+  extend({ id, lease }: Json, more: Json = {}): Promise<ApiResponse> {
     return this.api.post(this.at(id, 'extend'), { lease, ...more })
   }
 
-  cancel(id: string): Promise<Answer> {
+  cancel(id: string): Promise<ApiResponse> {
     return this.api.post(this.at(id, 'cancel'))
   }
 
-  retry(id: string): Promise<Answer> {
+  retry(id: string): Promise<ApiResponse> {
     return this.api.post(this.at(id, 'retry'))
   }
 
-  tryQuery(query?: Json): Promise<Answer> {
+  tryQuery(query?: Json): Promise<ApiResponse> {
     return this.api.post(`${this.path}/query`, query)
   }
 
@@ -105,7 +105,7 @@ export class TestTask {
     throw new Error('the cursor never becomes null')
   }
 
-  tryBatch(operations: Json): Promise<Answer> {
+  tryBatch(operations: Json): Promise<ApiResponse> {
     return this.api.post(`${this.path}/batch`, { operations })
   }
 }

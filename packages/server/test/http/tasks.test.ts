@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { type Answer, eventually, type Json } from '../harness.ts'
+import { type ApiResponse, eventually, type Json } from '../harness.ts'
 import { freshName, ok, refused, useService } from './service.ts'
 
 // Declarations of tasks: the fields, the conditions, the paths. What tables, buckets and tasks have in common is in lifecycle.test.ts.
@@ -49,7 +49,7 @@ describe('counts', () => {
     await declare({}, 'idle', db)
     const add = (count: number): Promise<unknown> =>
       service.api.post(`${path}/batch`, { operations: Array.from({ length: count }, () => ({ op: 'run' })) })
-    for (let i = 0; i < 41; i++) ok((await add(25)) as Answer)
+    for (let i = 0; i < 41; i++) ok((await add(25)) as ApiResponse)
     const claim = async (): Promise<Json> => ok(await service.api.post(`${path}/claim`, {})).runs[0]
     const [first, second] = [await claim(), await claim()]
     ok(await service.api.post(`${path}/runs/${first.id}/finish`, { lease: first.lease }))
@@ -398,7 +398,7 @@ describe('list', () => {
     const names: string[][] = []
     let cursor: string | null = ''
     while (cursor !== null && names.length < 10) {
-      const answer: Answer = await service.api.get(`/v1/${db}/_tasks${cursor && `?cursor=${cursor}`}`)
+      const answer: ApiResponse = await service.api.get(`/v1/${db}/_tasks${cursor && `?cursor=${cursor}`}`)
       expect(Buffer.byteLength(answer.text)).toBeLessThanOrEqual(1_048_576 + 200)
       names.push(ok(answer).tasks.map(({ task }: Json) => task))
       cursor = answer.body.cursor

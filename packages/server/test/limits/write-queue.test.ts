@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { commitBytesMax, writeQueueBytesMax } from '../../src/core/limits.ts'
 import { endWait, planFaults } from '../../src/engines/sqlite/disk/fault-point.ts'
 import {
-  type Answer,
+  type ApiResponse,
   eventually,
   makeTempDir,
   removeTempDir,
@@ -68,9 +68,9 @@ describe.skipIf(!storeIsEmbedded())('a full write queue', () => {
     const fit = Math.floor((writeQueueBytesMax / 2 + commitBytesMax) / (recordsEach * bytesEach))
     const floods = Math.ceil(fit * 1.4)
     const names = Array.from({ length: floods }, (_, i) => `batch ${i}`)
-    const answers = new Map<string, Answer>()
+    const answers = new Map<string, ApiResponse>()
     let all: Promise<unknown> = Promise.resolve()
-    let others: Promise<Answer[]> = Promise.resolve([])
+    let others: Promise<ApiResponse[]> = Promise.resolve([])
     await whileStoreIsBusy(async () => {
       all = Promise.all(
         names.map(async (name) => {

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
-import { type Answer, eventually, type Server, startServer, storeIsEmbedded } from '../harness.ts'
+import { type ApiResponse, eventually, type Server, startServer, storeIsEmbedded } from '../harness.ts'
 import { freshName, makeTable, ok, refused, type TestTable } from '../http/service.ts'
 
 // Unexpected failures: here the test removes a table of SQLite while the server is running. The response must be 500 with a
@@ -52,7 +52,7 @@ describe.skipIf(!storeIsEmbedded())('an unexpected failure', () => {
   }
 
   /** 500 `internal` without internal details for the caller; the log has all of them for the operator. */
-  const expectInternal = async (answer: Answer): Promise<void> => {
+  const expectInternal = async (answer: ApiResponse): Promise<void> => {
     const { message, hint, requestId } = refused(answer, 500, 'internal')
     expect(`${message} ${hint}`).not.toMatch(/sqlite|table: |select|\.ts/i)
     const entry = await eventually('the cause, under the id of the answer', () =>

@@ -25,8 +25,7 @@ export interface NaiveQuery {
   ascending?: boolean
 }
 
-export const placeOf = (key: { hashKey: string; rangeKey: string }): string =>
-  JSON.stringify([key.hashKey, key.rangeKey])
+export const keyOf = (key: { hashKey: string; rangeKey: string }): string => JSON.stringify([key.hashKey, key.rangeKey])
 
 export class NaiveTable {
   readonly indices: Indices
@@ -40,19 +39,19 @@ export class NaiveTable {
     this.createdAt = createdAt
   }
 
-  live(place: string, nowMs: number): NaiveRecord | undefined {
-    const record = this.records.get(place)
+  live(key: string, nowMs: number): NaiveRecord | undefined {
+    const record = this.records.get(key)
     return record === undefined || isGone(record, nowMs) ? undefined : record
   }
 
   put(record: Omit<NaiveRecord, 'made'>, nowMs: number): void {
-    const place = placeOf(record)
-    const made = this.live(place, nowMs)?.made ?? ++this.#made
-    this.records.set(place, { ...record, made })
+    const key = keyOf(record)
+    const made = this.live(key, nowMs)?.made ?? ++this.#made
+    this.records.set(key, { ...record, made })
   }
 
-  remove(place: string): void {
-    this.records.delete(place)
+  remove(key: string): void {
+    this.records.delete(key)
   }
 
   /** The record's value in that order; undefined if it has no place there. */
@@ -67,8 +66,8 @@ export class NaiveTable {
   }
 
   /** Where a record stands in the order of a query, to be compared with another time; undefined: nowhere. */
-  position(place: string, query: NaiveQuery, nowMs: number): string | undefined {
-    const record = this.live(place, nowMs)
+  position(key: string, query: NaiveQuery, nowMs: number): string | undefined {
+    const record = this.live(key, nowMs)
     if (record === undefined) return undefined
     const range = this.#rangeOf(record, query)
     return range === undefined ? undefined : JSON.stringify([range, record.made])

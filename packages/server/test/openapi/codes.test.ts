@@ -9,7 +9,7 @@ import {
   plainBodyBytesMax,
 } from '../../src/core/limits.ts'
 import { makeDocument } from '../../src/openapi/document.ts'
-import type { Answer, Api, Json } from '../harness.ts'
+import type { Api, ApiResponse, Json } from '../harness.ts'
 import { contentDigest } from '../http/bucket.ts'
 import { createExpiredKey, createKey, createRevokedKey, ok, useService } from '../http/service.ts'
 import { codesOf, type Operation, operationsOf, resolve, responsesOf, scenariosOf } from './scenario.ts'
@@ -82,7 +82,7 @@ const goodRequest = (operation: Operation): Request => {
   }
 }
 
-const send = ({ method, target, key, headers, body }: Request): Promise<Answer> =>
+const send = ({ method, target, key, headers, body }: Request): Promise<ApiResponse> =>
   service.server.raw(method, target, { key, body, headers: Object.entries(headers) })
 
 /** The path with the last of its parameters, or a certain one, replaced. */
@@ -300,13 +300,13 @@ const sharedCodes = (operation: Operation): string[] =>
     return codesOf(response).filter((code) => examples[code]?.$ref !== undefined)
   })
 
-const isDescribed = (operation: Operation, answer: Answer): boolean => {
+const isDescribed = (operation: Operation, answer: ApiResponse): boolean => {
   const response = responsesOf(document, operation).find(({ status }) => status === answer.status)
   if (response === undefined) return false
   return answer.status < 400 || operation.method === 'HEAD' || codesOf(response).includes(answer.body.error.code)
 }
 
-const seen = new Map<string, Answer[]>()
+const seen = new Map<string, ApiResponse[]>()
 
 // OPTIONS answers everything alike.
 for (const operation of operationsOf(document).filter(({ method }) => method !== 'OPTIONS')) {
@@ -358,7 +358,7 @@ describe('the shared example of', () => {
 
 describe('what a request knows', () => {
   /** `Known fields: a, b.` as a list; `It takes none.` is an empty one. */
-  const known = (answer: Answer): string[] => {
+  const known = (answer: ApiResponse): string[] => {
     const { hint } = answer.body.error
     if (hint.startsWith('It takes none.')) return []
     return /Known \w+: ([^.]*)\./.exec(hint)?.[1]?.split(', ').sort() ?? [`? ${hint}`]

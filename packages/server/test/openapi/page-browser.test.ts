@@ -13,7 +13,7 @@ setDefaultTimeout(120_000)
 const executablePath = findChromium('the docs page in a browser')
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-const desk = { width: 1440, height: 900 }
+const desktop = { width: 1440, height: 900 }
 const phone = { width: 390, height: 844 }
 
 describe.skipIf(executablePath === undefined)('the docs page in a browser', () => {
@@ -44,7 +44,7 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
     hash = '',
     waitUntil: 'load' | 'commit' = 'load',
   ): Promise<Page> => {
-    context = await browser.newContext({ viewport: desk, reducedMotion: 'reduce', ...options })
+    context = await browser.newContext({ viewport: desktop, reducedMotion: 'reduce', ...options })
     complaints = []
     requests = []
     const page = await context.newPage()
@@ -109,7 +109,7 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
       return document.querySelectorAll('.operation, .schema').length
     })()`)
 
-  for (const [screen, viewport] of Object.entries({ desk, phone })) {
+  for (const [screen, viewport] of Object.entries({ desktop, phone })) {
     for (const colorScheme of ['light', 'dark'] as const) {
       test(`axe-core finds nothing: ${screen}, ${colorScheme}`, async () => {
         const page = await open({ viewport, colorScheme })
@@ -197,7 +197,7 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
       expect(await reached.textContent()).toContain(words)
       const box = (await reached.boundingBox())!
       expect(box.y + box.height).toBeGreaterThan(48)
-      expect(box.y).toBeLessThan(desk.height)
+      expect(box.y).toBeLessThan(desktop.height)
       // The address leads there too.
       expect(new URL(page.url()).hash.length).toBeGreaterThan(1)
       await page.evaluate("history.replaceState(null, '', location.pathname)")
@@ -270,7 +270,7 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
       expect(await current.count()).toBe(1)
       const box = (await current.boundingBox())!
       expect(box.y).toBeGreaterThan(0)
-      expect(box.y + box.height).toBeLessThan(desk.height)
+      expect(box.y + box.height).toBeLessThan(desktop.height)
     }
   })
 
@@ -622,7 +622,7 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
 
   // ── Without a script, in the dark, on paper ──────────────────────────────────────────────────────────────
 
-  for (const [screen, viewport] of Object.entries({ desk, phone })) {
+  for (const [screen, viewport] of Object.entries({ desktop, phone })) {
     test(`without JavaScript everything is there to read: ${screen}`, async () => {
       const page = await open({ javaScriptEnabled: false, viewport })
       expect(await page.locator('#putRecord').textContent()).toContain('Creates a record or replaces the existing one')
@@ -650,10 +650,10 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
 
   test('it has the colours of the product, light and dark', async () => {
     const page = await open({ colorScheme: 'dark' })
-    const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
-    expect(await ground()).toBe('rgb(15, 18, 19)')
+    const pageBackground = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
+    expect(await pageBackground()).toBe('rgb(15, 18, 19)')
     await page.emulateMedia({ colorScheme: 'light' })
-    expect(await ground()).toBe('rgb(255, 255, 255)')
+    expect(await pageBackground()).toBe('rgb(255, 255, 255)')
   })
 
   test('printed, it is text and one example in one column', async () => {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { slots } from '../../src/core/tables/indices.ts'
 import { makeDocument } from '../../src/openapi/document.ts'
-import type { Answer, Json } from '../harness.ts'
+import type { ApiResponse, Json } from '../harness.ts'
 import { ok, useService } from '../http/service.ts'
 import { codesOf, type Operation, operationsOf, parametersOf, responsesOf } from './scenario.ts'
 import { arbitraryOf } from './schema-arbitrary.ts'
@@ -120,7 +120,7 @@ const targetOf = ({ path: template }: Operation, { path, query }: Request): stri
   return search.size === 0 ? filled : `${filled}?${search}`
 }
 
-const send = (operation: Operation, request: Request): Promise<Answer> =>
+const send = (operation: Operation, request: Request): Promise<ApiResponse> =>
   service.server.raw(operation.method, targetOf(operation, request), {
     ...(operation.object.security.length > 0 && { key: service.org.secretKey }),
     headers: Object.entries(request.headers),
@@ -128,7 +128,7 @@ const send = (operation: Operation, request: Request): Promise<Answer> =>
   })
 
 /** What is wrong with an answer, whatever the request was. */
-const answerFaults = (operation: Operation, answer: Answer): string[] => {
+const answerFaults = (operation: Operation, answer: ApiResponse): string[] => {
   const response = responsesOf(document, operation).find(({ status }) => status === answer.status)
   if (response === undefined) return [`${answer.status} is not described: ${answer.text}`]
   if (answer.status >= 500) return [`${answer.status}: ${answer.text}`]
@@ -144,7 +144,7 @@ const answerFaults = (operation: Operation, answer: Answer): string[] => {
   return [...headers, ...check.faults(media.schema, answer.body), ...undescribed]
 }
 
-const isBeyondSchemas = ({ body }: Answer): boolean =>
+const isBeyondSchemas = ({ body }: ApiResponse): boolean =>
   beyondSchemas.some(([code, message]) => body.error.code === code && message.test(body.error.message))
 
 /** The table with two records and the task with a run, whatever earlier requests did to them. */
@@ -159,7 +159,7 @@ const prepare = async (): Promise<void> => {
 beforeAll(prepare)
 
 const seen = new Map<number, number>()
-const count = (answer: Answer): void => void seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1)
+const count = (answer: ApiResponse): void => void seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1)
 
 /** OPTIONS answers everything alike. Pages and the bytes of a file have no schema. */
 const withoutSchema = ['getDocsPage', 'getDocsText', 'getSkill', 'getLlmsText', 'putFile', 'putFileByUrl']

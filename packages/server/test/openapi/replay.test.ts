@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { makeDocument } from '../../src/openapi/document.ts'
-import { type Answer, type Json, type Organization, type Server, startServer } from '../harness.ts'
+import { type ApiResponse, type Json, type Organization, type Server, startServer } from '../harness.ts'
 import { type Operation, operationsOf, type Scenario, scenariosOf } from './scenario.ts'
 import { SchemaCheck } from './schema-check.ts'
 import { Stage } from './stage.ts'
@@ -50,7 +50,7 @@ const prepare = async (stage: Stage, key: string, steps: Json[]): Promise<void> 
 /** The answer is bytes, of any type. */
 const isBytes = ({ response }: Scenario): boolean => Object.keys(response.content)[0] === 'application/octet-stream'
 
-const send = (scenario: Scenario, stage: Stage, key: string): Promise<Answer | Response> => {
+const send = (scenario: Scenario, stage: Stage, key: string): Promise<ApiResponse | Response> => {
   const { operation, target, headers, body, bytes } = scenario
   // Pages: their text is not JSON, which the harness expects.
   if (Object.keys(scenario.response.content)[0]?.startsWith('text/')) return fetch(server.url + target)

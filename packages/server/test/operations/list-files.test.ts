@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { fileKey } from '../../src/core/files/file-record.ts'
-import { runThrough } from '../../src/core/steps.ts'
+import { runThrough } from '../../src/core/slices.ts'
 import type { Access } from '../../src/operations/access.ts'
 import { type ListingCall, listFiles, type QueryFilesInput } from '../../src/operations/files/query-files.ts'
 import type { Table } from '../../src/store/tables.ts'

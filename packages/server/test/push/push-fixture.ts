@@ -30,7 +30,7 @@ export interface Listener {
   close(): Promise<void>
 }
 
-export type Answer = string | Uint8Array | ((socket: Socket) => void)
+export type Reply = string | Uint8Array | ((socket: Socket) => void)
 
 export interface ListenOptions {
   host?: string
@@ -40,7 +40,7 @@ export interface ListenOptions {
 }
 
 /** `answer` is sent once the whole request is there. Afterwards the connection stays open, unless `answer` closes it. */
-export const listen = async (answer: Answer, { host = '127.0.0.1', port = 0, name }: ListenOptions = {}) => {
+export const listen = async (answer: Reply, { host = '127.0.0.1', port = 0, name }: ListenOptions = {}) => {
   const listener: Listener = {
     port: 0,
     connections: 0,

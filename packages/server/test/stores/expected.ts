@@ -1,4 +1,4 @@
-import type { Answer, Server } from '../harness.ts'
+import type { ApiResponse, Server } from '../harness.ts'
 
 // `expected.json` in the folder of a version has all responses of its store.
 
@@ -83,7 +83,7 @@ export const findChangedAnswers = async (server: Server, expected: Expected): Pr
 }
 
 /** Version 0.1 sends no newline after JSON; newer ones do. It is kept of neither. */
-const keep = ({ status, text: sent, body }: Answer): ExpectedResponse => {
+const keep = ({ status, text: sent, body }: ApiResponse): ExpectedResponse => {
   if (status >= 400) return { status, code: body.error.code }
   const text = body === undefined ? sent : sent.replace(/\n$/, '')
   // The time of a key's last use depends on earlier requests.

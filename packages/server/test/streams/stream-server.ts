@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import type { Json } from '../answer.ts'
-import { checkAnswer, eventually, makeTempDir, removeTempDir } from '../harness.ts'
+import type { Json } from '../api-response.ts'
+import { checkResponse, eventually, makeTempDir, removeTempDir } from '../harness.ts'
 import { connectRaw, type RawConnection, type RawOptions, rawRequest } from '../raw-connection.ts'
 
 const script = fileURLToPath(new URL('serve-streams.ts', import.meta.url))
@@ -67,7 +67,7 @@ export class StreamServer {
     })
     const text = await response.text()
     const answer = { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
-    return checkAnswer(answer, key)
+    return checkResponse(answer, key)
   }
 
   async seen(): Promise<{ uploads: number; working: number; bytes: number; faults: string[] }> {

@@ -1,16 +1,16 @@
 import { drainMicrotasks } from 'bun:jsc'
 import { expect, test } from 'bun:test'
 import { Admission } from '../../src/http/admit.ts'
-import { ResponseEnds } from '../../src/http/answer-ends.ts'
-import { ResponseBodies } from '../../src/http/answers.ts'
 import { Arrivals } from '../../src/http/arrivals.ts'
 import type { Authenticator } from '../../src/http/authenticate.ts'
 import { BodyReader } from '../../src/http/body.ts'
 import { Downloads } from '../../src/http/downloads.ts'
-import { FineChunks } from '../../src/http/fine-chunks.ts'
 import { Pipeline, type PipelineOptions } from '../../src/http/pipeline.ts'
 import { RequestExchange } from '../../src/http/request-exchange.ts'
+import { ResponseBodies } from '../../src/http/response-bodies.ts'
+import { ResponseEnds } from '../../src/http/response-ends.ts'
 import type { Route } from '../../src/http/routes.ts'
+import { SmallChunks } from '../../src/http/small-chunks.ts'
 import { Turns } from '../../src/http/turns.ts'
 import { UploadBodies, UploadProgress } from '../../src/http/upload-body.ts'
 import { Uploads } from '../../src/http/uploads.ts'
@@ -51,7 +51,7 @@ const makeExchanges = (count = 1, chunksOfEach = chunks) => {
     log: () => {},
     setIdleTimeout: () => {},
     uploads: new Uploads(),
-    uploadBodies: new UploadBodies(new FineChunks()),
+    uploadBodies: new UploadBodies(new SmallChunks()),
     now: Date.now,
     baseUrlOf: () => '',
   }

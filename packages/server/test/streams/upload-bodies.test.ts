@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { CubbyError } from '../../src/core/errors.ts'
 import { bodyChunksFreeMax, uploadProgressBytesMin } from '../../src/core/limits.ts'
-import { FineChunks } from '../../src/http/fine-chunks.ts'
+import { SmallChunks } from '../../src/http/small-chunks.ts'
 import { ChunkedBody, UploadBodies, UploadProgress } from '../../src/http/upload-body.ts'
 import { holdClock } from '../held-timers.ts'
 
@@ -9,8 +9,8 @@ import { holdClock } from '../held-timers.ts'
 
 const idleMsMax = 100
 const clock = holdClock()
-const fineChunks = new FineChunks()
-const bodies = new UploadBodies(fineChunks, idleMsMax)
+const smallChunks = new SmallChunks()
+const bodies = new UploadBodies(smallChunks, idleMsMax)
 afterAll(() => {
   bodies.stop()
   clock.release()

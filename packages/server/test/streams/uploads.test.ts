@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { bodyMsMax, bodyProgressBytesMin, bodyStreamBytes } from '../../src/core/limits.ts'
-import type { ApiResponse } from '../answer.ts'
+import type { ApiResponse } from '../api-response.ts'
 import { eventually } from '../harness.ts'
 import { canReadMemory, watchMemory } from '../hostile/stage.ts'
 import { ok, refused } from '../http/service.ts'

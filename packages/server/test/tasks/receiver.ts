@@ -1,4 +1,4 @@
-import type { Json } from '../answer.ts'
+import type { Json } from '../api-response.ts'
 import { eventually } from '../harness.ts'
 
 /** One push, as it came. */
@@ -16,12 +16,12 @@ export interface Received {
   isCut: boolean
 }
 
-type Answer = Response | Promise<Response>
+type Reply = Response | Promise<Response>
 
 /** A target of pushes: `answer` says what it does, and it counts what it has open at once. */
 export class Receiver {
   readonly received: Received[] = []
-  answer: (push: Received) => Answer = () => new Response('{}')
+  answer: (push: Received) => Reply = () => new Response('{}')
   openNow = 0
   mostOpen = 0
   readonly #server = Bun.serve({

@@ -12,13 +12,13 @@ import {
   hasFiles,
   hasFilesInBlobStore,
 } from '../../operations/transfer/copy-files.ts'
-import type { BlobStore } from '../../store/blob-place.ts'
+import type { BlobStore } from '../../store/blob-store.ts'
 import type { ArchiveReport, BackupContents, WithCopy } from '../../store/closed-store.ts'
 import type { Dump } from '../../store/transfer.ts'
 import { type Arguments, type Flag, jsonFlag, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printLine, printNote } from '../print.ts'
-import { blobStoreUrlAt, filesFlag, openBlobStoreAt } from '../target/place.ts'
+import { blobStoreUrlAt, filesFlag, openBlobStoreAt } from '../target/blob-store.ts'
 import { findTargetStore, storeFlags, storeLocation } from '../target/store.ts'
 import { noteTasks } from '../transfer/note-tasks.ts'
 import { fileProgress, type Progress, withProgress } from '../transfer/progress.ts'
@@ -27,7 +27,7 @@ import { putToStdout } from '../transfer/write-lines.ts'
 
 const withoutFilesFlag: Flag = { type: 'boolean', help: 'leave the bytes of files out that are not in the store' }
 
-/** Where a backup has the bytes of files. */
+/** Returns the directory in which a backup has the bytes of files. */
 const filesOfBackup = (file: string): string => `${file}.files`
 
 const blobStoreUrlOf = (args: Arguments): string => blobStoreUrlAt(storeLocation(args), args.text('files'))!

@@ -175,7 +175,7 @@ curl -T FILE URL. Only if the name is free, unless --replace is given.`,
 
 const uploadFlags = ['replace', 'size-max', ...Object.keys(propertyFlags), 'ttl']
 
-/** As JSON texts. */
+/** Returns the members as JSON texts. */
 const parseUrlMembers = (args: Arguments): Record<string, string> => {
   const members: Record<string, string> = {}
   const expires = args.text('expires')

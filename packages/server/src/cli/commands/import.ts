@@ -87,7 +87,7 @@ const parseFromLine = (args: Arguments): number => {
   throw new UsageError(`--from-line is "${text}"; it takes a line number, 1 or more`)
 }
 
-/** For a file of JSON lines of which no line was accepted: most likely it is something else. */
+/** Explains a file of JSON lines of which no line was accepted: most likely it is something else. */
 const otherFormats = (isForeign: boolean): string =>
   isForeign
     ? "no line was accepted. Each takes a JSON object of its own; jq -c '.[]' makes such lines of an array. For CSV give --format csv"
@@ -97,7 +97,7 @@ interface ImportJob {
   file: string
   reader: LineReader
   target: ImportTarget
-  /** Where the progress is saved; undefined for standard input. */
+  /** The saved progress; undefined for standard input. */
   state: ImportState | undefined
   earlier: ImportProgress | undefined
   db: string | undefined

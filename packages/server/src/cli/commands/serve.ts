@@ -18,7 +18,7 @@ import {
   parsePublicUrl,
   publicUrlFlag,
 } from '../serve-flags.ts'
-import { blobStoreUrlAt, filesFlag } from '../target/place.ts'
+import { blobStoreUrlAt, filesFlag } from '../target/blob-store.ts'
 import { sameStoreFlags, storeFlags, storeLocation } from '../target/store.ts'
 
 const toFlag = (declared: EngineFlag): Flag => {

@@ -46,7 +46,7 @@ const cells = ({ records, bytes, lastDay, lastWeek }: Figures): string[] =>
   [records, bytes, lastDay, lastWeek].map(show)
 
 const byOrganization = (found: TableStatistics[]) => Map.groupBy(found, ({ organization }) => organization)
-/** By the name of the organization; null if it is active. */
+/** Deletion times by the name of the organization; null if it is active. */
 type DeletedAt = ReadonlyMap<string, number | null>
 
 const byDatabase = (found: TableStatistics[]) => Map.groupBy(found, ({ table }) => table.db)

@@ -8,7 +8,7 @@ import type { TableKind } from '../../store/tables.ts'
 import { type Arguments, jsonFlag } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine, printNote } from '../print.ts'
-import { blobStoreUrlAt, filesFlag, openBlobStoreOf } from '../target/place.ts'
+import { blobStoreUrlAt, filesFlag, openBlobStoreOf } from '../target/blob-store.ts'
 import { findTargetStore, storeFlags, storeLocation, withStore } from '../target/store.ts'
 import { fileProgress, type Progress, withProgress } from '../transfer/progress.ts'
 import { showCount, showForeign } from '../transfer/progress-line.ts'
@@ -116,7 +116,7 @@ const verifyContents = (
 interface Found {
   findings: string[]
   tables?: DamagedTable[]
-  /** In the database, but not made by Cubby. */
+  /** Tables and indexes in the database that Cubby did not make. */
   foreign?: string[]
   unchecked?: number
   /** Blobs whose bytes another store may have written. */

@@ -1,9 +1,9 @@
 import { maskApiKeys } from '../../core/api-keys/mask-api-keys.ts'
 import { printNote } from '../print.ts'
 import type { Remote } from '../target/remote.ts'
-import { agreedVersion, answerLine, noResponseLine, notJsonLine, unreadableLine } from './answer.ts'
 import { headersOf, isJson, readStdioMessage, type StdioMessage } from './message.ts'
 import type { MessageLine } from './read-messages.ts'
+import { agreedVersion, answerLine, noResponseLine, notJsonLine, unreadableLine } from './response.ts'
 
 /** Nothing more is read while so many messages are in flight, or so many bytes of them. */
 const messagesInFlightMax = 64
@@ -14,7 +14,7 @@ const responseMsMax = 90_000
 
 interface BridgeOptions {
   remote: Remote
-  /** Of the endpoint, with its parameters. */
+  /** The path of the endpoint, with its parameters. */
   path: string
   write(line: string): Promise<void>
   /** Ends the lines that `run` reads. */
@@ -28,10 +28,10 @@ export class StdioBridge {
   readonly #write: BridgeOptions['write']
   readonly #stopInput: BridgeOptions['stopInput']
   readonly #inFlight = new Set<Promise<void>>()
-  /** By id, for those that can be cancelled. */
+  /** Requests that can be cancelled, by id. */
   readonly #requests = new Map<string, AbortController>()
   #bytes = 0
-  /** What `initialize` has agreed on. Only messages of the older revisions need it. */
+  /** The revision that `initialize` has agreed on. Only messages of the older revisions need it. */
   #agreed: string | undefined
   #failure: unknown
 

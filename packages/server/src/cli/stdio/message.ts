@@ -1,20 +1,20 @@
 import { JsonScan } from '../../core/text/json-scan.ts'
 import { type Span, shallowValue, valueSpan, walkObject } from '../../core/text/json-span.ts'
 
-// What the bridge reads of a message: where it goes, and which headers the server wants with it. Everything else stays the
-// text that the client wrote.
+// The bridge reads two things of a message: where it goes, and which headers the server wants with it. Everything else stays
+// the text that the client wrote.
 
 export interface StdioMessage {
   readonly method: string | undefined
   /** It is not answered, whatever becomes of it. */
   readonly isNotification: boolean
-  /** As JSON text; undefined for a notification, a batch and a message that only the server can refuse. */
+  /** The id as JSON text; undefined for a notification, a batch and a message that only the server can refuse. */
   readonly id: string | undefined
   /** The request that a notification cancels, as `id`. */
   readonly cancels: string | undefined
-  /** In its `_meta`; undefined for messages of the older revisions. */
+  /** The version in its `_meta`; undefined for messages of the older revisions. */
   readonly version: string | undefined
-  /** What the header Mcp-Name repeats. */
+  /** The name that the header Mcp-Name repeats. */
   readonly name: string | undefined
 }
 
@@ -78,7 +78,7 @@ const isPlain = (value: string): boolean => /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-
 
 const isMarked = (value: string): boolean => value.startsWith('=?base64?') && value.endsWith('?=')
 
-/** As a header carries it: in Base64 if it must be. */
+/** Encodes a value for a header: in Base64 if it must be. */
 const encodeHeader = (value: string): string =>
   isPlain(value) && !isMarked(value) ? value : `=?base64?${Buffer.from(value).toString('base64')}?=`
 
@@ -91,7 +91,7 @@ export const headersOf = (
 ): Record<string, string> => {
   const headers: Record<string, string> = {}
   const spoken = version ?? agreed
-  // What no header can carry is left out: the server says what is wrong with the message.
+  // A value that no header can carry is left out: the server says what is wrong with the message.
   if (spoken !== undefined && isPlain(spoken)) headers['mcp-protocol-version'] = spoken
   if (version === undefined || method === undefined) return headers
   if (isPlain(method)) headers['mcp-method'] = method

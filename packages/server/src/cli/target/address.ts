@@ -41,7 +41,7 @@ export const parseIfMatch = (args: Arguments): string | undefined => {
   throw new UsageError(`--if-match is "${text}"; it takes a record's updatedAt, or *`)
 }
 
-/** What `parseIfMatch` returns, as a header. */
+/** Makes a header of the result of `parseIfMatch`. */
 export const ifMatchHeader = (version: string): Record<string, string> => ({
   'if-match': version === '*' ? '*' : `"${version}"`,
 })

@@ -58,7 +58,7 @@ interface TextCall {
 
 export interface Remote {
   url: string
-  /** For messages: the key's kind and last four characters. */
+  /** The key's kind and last four characters, for messages. */
   maskedKey: string
   /** The text of the answer. Throws the CubbyError of an error body. */
   request(call: Call): Promise<string>

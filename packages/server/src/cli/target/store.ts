@@ -5,7 +5,7 @@ import type { ClosedStore, OpenOptions } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
 import { type Arguments, type Flag, givenAs } from '../arguments.ts'
 
-// For commands that open the store itself. A server may be running on it.
+// Stores for commands that open the store itself. A server may be running on it.
 
 export const storeFlags: Record<string, Flag> = {
   data: { type: 'string', value: 'DIR', help: 'the data directory of the embedded engine', default: './cubby-data' },

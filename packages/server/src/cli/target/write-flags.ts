@@ -3,7 +3,7 @@ import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
 import { type Arguments, type Flag, orUsageError, UsageError } from '../arguments.ts'
 import { ifMatchHeader, parseIfMatch } from './address.ts'
 
-// What the commands that write a record and those that write a file share.
+// Flags that the commands that write a record share with those that write a file.
 
 export const ttlFlag = (what: string): Flag => ({
   type: 'string',

@@ -143,7 +143,7 @@ const toObject = (row: Row, columns: Column[]): ReadLine => {
   return `{${members}}`
 }
 
-/** As JSON writes numbers: not 007, +5, .5, 0x10 or 1,5. The text becomes part of `data` as it is. */
+/** Matches numbers as JSON writes them: not 007, +5, .5, 0x10 or 1,5. The text becomes part of `data` as it is. */
 const jsonNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
 const notNumber = (name: string, cell: string): ReadLine => ({
@@ -158,7 +158,10 @@ const shown = (name: string): string => (name.length > 80 ? `${name.slice(0, 80)
 
 const columnsShownMax = 30
 
-/** Of a header that is one cell, as spreadsheets of many countries write it. As the shell needs it. */
+/**
+ * Finds the delimiter of a header that is one cell, as spreadsheets of many countries write it. Returns it quoted for the
+ * shell.
+ */
 const likelyDelimiter = (header: string): string | undefined => {
   if (header.includes(';')) return "';'"
   if (header.includes('\t')) return 'tab'

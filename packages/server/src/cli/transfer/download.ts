@@ -8,7 +8,7 @@ const idleMsMax = 60_000
 
 interface Download {
   path: string
-  /** For the line of progress: the bytes arrive without their length. */
+  /** The size for the line of progress: the bytes arrive without their length. */
   size: number | undefined
   /** The bytes themselves go to the terminal: a line of progress would erase them. */
   isOnTerminal: boolean
@@ -28,7 +28,7 @@ export const download = async (remote: Remote, { path, size, isOnTerminal, openO
       throw new OperatorError(`${remote.url} answered, but not as Cubby does; is it a Cubby server?`)
     const hash = new Bun.CryptoHasher('sha256')
     let received = 0
-    // Only now: an error leaves no file, and an existing one as it is.
+    // The output is opened now and not earlier: an error leaves no file, and an existing one as it is.
     out = openOutput()
     for await (const chunk of receive(response, remote.url)) {
       hash.update(chunk)

@@ -186,6 +186,6 @@ const exportTasks = async (
   }
 }
 
-/** As the API shows it: without secrets, and with the authorization hidden. */
+/** Returns the declaration as the API shows it: without secrets, and with the authorization hidden. */
 const declarationJson = (task: DumpedTable, { declaration, updatedAtMs, nextRunAtMs }: DumpedTask): string =>
   minifyJson(taskJson({ task, state: { declaration, updatedAtMs, nextRunAtMs, oldestRunAtMs: null } }))

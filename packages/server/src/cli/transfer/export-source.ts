@@ -128,8 +128,8 @@ const listTables = async (remote: Remote, db: string): Promise<SourceTable[]> =>
 }
 
 /**
- * By `t`, oldest first: a record that is written meanwhile moves ahead of the reader and is read again, newer. In the other
- * order it would be missed.
+ * Reads by `t`, oldest first: a record that is written meanwhile moves ahead of the reader and is read again, newer. In the
+ * other order it would be missed.
  */
 async function* queriedRecords(remote: Remote, db: string, table: string): AsyncIterable<RecordTexts[]> {
   const query = { index: '"t"', ascending: 'true', limit: String(pageRowsMax) }

@@ -50,7 +50,7 @@ const findMembers = (text: string, start: number, names: (string | undefined)[])
     const span = valueSpan(text, walk.at)
     if (names.includes(walk.name)) {
       if (found.has(walk.name)) {
-        // In data the last one would count, but here it decides which record is overwritten.
+        // The last one would count in data, but here it decides which record is overwritten.
         throw new CubbyError('invalid_key', `${shown(walk.name)} appears twice in the line; it is a key of the record.`)
       }
       found.set(walk.name, text.slice(span.start, span.end))

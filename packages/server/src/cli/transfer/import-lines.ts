@@ -43,7 +43,7 @@ export class LineImporter {
   /** The record keys in both. */
   readonly #keys = new Set<string>()
   readonly #tables = new Map<string, ImportTable | null>()
-  /** For each table of the target: the table of the file whose records it receives. */
+  /** The table of the file whose records a table of the target receives, by the target's table. */
   readonly #sources = new Map<string, string>()
   #failure: { error: unknown } | undefined
   #line = 0

@@ -36,7 +36,7 @@ export class ImportState {
     this.#into = into
   }
 
-  /** Where an earlier import of this file into this target ended. */
+  /** Returns how far an earlier import of this file into this target came. */
   load(): ImportProgress {
     const kept = this.#read()
     if (kept === undefined) {

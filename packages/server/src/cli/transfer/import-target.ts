@@ -35,7 +35,7 @@ interface WriteReport {
 
 /** The target of an import. An error that it throws ends the import. */
 export interface ImportTarget {
-  /** For messages, and to recognize the target when an import is continued. */
+  /** The text for messages. It also identifies the target when an import is continued. */
   readonly description: string
   readonly batchRecordsMax: number
   readonly batchBytesMax: number

@@ -53,7 +53,7 @@ export const progressLine = (
 export const everyMs = 200
 export const clearLine = '\r\x1b[2K'
 
-/** For the thread that draws while this one is blocked. It stops when `current` is no longer `number`. */
+/** The step that the thread shows while this one is blocked. The thread stops when `current` is no longer `number`. */
 export interface ShownStep {
   name: string
   writes: number | undefined

@@ -9,7 +9,7 @@ import { memberTexts } from './pages.ts'
 // lost, and if it is not declared either, the server refuses it by name.
 const notDeclared = ['db', 'task', 'oldestRunAt', 'status', 'createdAt', 'updatedAt']
 
-/** What has no value is left out, which means the same. `authorization` is `****`, which keeps it. */
+/** A member without a value is left out, which means the same. `authorization` is `****`, which keeps it. */
 const declaredMembers = (answer: Map<string, string>): Record<string, string> => {
   const members = Object.entries(Object.fromEntries(answer)).filter(
     ([name, text]) => !notDeclared.includes(name) && text !== 'null',

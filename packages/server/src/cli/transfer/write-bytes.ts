@@ -20,7 +20,7 @@ export const writeBytesToStdout = (): ByteWriter => ({
   abandon() {},
 })
 
-/** Of this process only: two downloads to one name would mix their bytes. A name may have 255 bytes. */
+/** The name has the id of this process: two downloads to one name would mix their bytes. A name may have 255 bytes. */
 const partialOf = (file: string): string => {
   const end = `${process.pid}.partial`
   return Buffer.byteLength(basename(file)) > 230 ? join(dirname(file), `cubby-${end}`) : `${file}.${end}`

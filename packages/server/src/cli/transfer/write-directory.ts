@@ -17,7 +17,7 @@ const refuseExistingDirectory = (dir: string): void => {
 export const writeDirectory = async <T>(given: string, fill: (temporary: string) => Promise<T>): Promise<T> => {
   const dir = resolve(given)
   refuseExistingDirectory(dir)
-  // Of this process only: two exports to one name would mix their files.
+  // The name has the id of this process: two exports to one name would mix their files.
   const temporary = `${dir}.${process.pid}.partial`
   const remove = (): void => rmSync(temporary, { recursive: true, force: true })
   const stopListening = removeOnSignal(remove)

@@ -52,7 +52,7 @@ export interface NewApiKey {
   linkExpiresAtMs: number | null
 }
 
-/** Of the key of a sign-in link: whether it has created the one key that may end after it. Other keys have null. */
+/** The state of a sign-in link's key: whether it has created the one key that may end after it. Other keys have null. */
 export type LinkState = 'unused' | 'used'
 
 export interface ApiKeyRequest {

@@ -8,8 +8,8 @@ const rangeForm = /^bytes=(.*)$/i
 const elementForm = /^(?:([0-9]+)-([0-9]*)|-([0-9]+))$/
 
 /**
- * What a Range header (RFC 9110, section 14.2) asks for, of a file with `size` bytes. undefined: all of it, because the header is
- * malformed, of another unit, or names several ranges. A server may always answer with the whole file.
+ * Parses a Range header (RFC 9110, section 14.2) for a file with `size` bytes. Returns undefined for the whole file: the header
+ * is malformed, of another unit, or names several ranges. A server may always answer with the whole file.
  */
 export const parseByteRange = (header: string, size: number): ByteRange | 'unsatisfiable' | undefined => {
   const list = rangeForm.exec(header.trim())?.[1]

@@ -40,7 +40,7 @@ export const typeOfName = (name: string): string => {
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 /** Characters above ASCII arrive as one character for each byte, so they cannot be kept as they were sent. */
 const quoted = '"([\\t !#-[\\]-~]|\\\\[\\t -~])*"'
-/** As RFC 9110 writes a media type. White space matches in one way only: otherwise a failing match could take for ever. */
+/** A media type as RFC 9110 writes it. White space matches in one way only: otherwise a failing match could take for ever. */
 export const contentTypePattern = `^${token}/${token}([\\t ]*;([\\t ]*${token}=(${token}|${quoted}))?)*$`
 const mediaType = new RegExp(contentTypePattern)
 

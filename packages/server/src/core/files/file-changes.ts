@@ -3,8 +3,8 @@ import { type Condition, holds } from '../records/condition.ts'
 import { isExpired } from '../records/expiry.ts'
 import { type FileContent, readFileContent } from './file-record.ts'
 
-// What a put, change or removal of a file does to its record and to the bytes that it refers to. Both engines apply it inside a
-// transaction that holds the record. The states of blobs are in store/files.ts.
+// The effect of a put, change or removal of a file on its record and on the bytes that it refers to. Both engines apply it
+// inside a transaction that holds the record. The states of blobs are in store/files.ts.
 
 /** The record of a file as a write finds it, expired or not. */
 export interface FoundFile {
@@ -13,11 +13,11 @@ export interface FoundFile {
   data: string
   /** Undefined only in a damaged row. */
   blob: string | undefined
-  /** Only its blob is used then. An engine refuses a condition on a damaged row, and a change of it. */
+  /** Only the blob of a damaged row is used. An engine refuses a condition on a damaged row, and a change of it. */
   isDamaged?: boolean
 }
 
-/** What a change replaces; a member that is undefined stays as it is. */
+/** The members that a change replaces; a member that is undefined stays as it is. */
 export interface FileChanges {
   visibility?: FileContent['visibility']
   contentType?: string
@@ -27,7 +27,7 @@ export interface FileChanges {
   ttlSeconds?: number | null
 }
 
-/** What the record of a file becomes. */
+/** The new content of a file's record. */
 export interface FileToWrite {
   content: FileContent
   ttlSeconds: number | null

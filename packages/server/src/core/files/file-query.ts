@@ -127,7 +127,7 @@ export const positionAfter = (scan: Scan, nameOrFolder: string): Position => ({
   id: scan.descending ? 0 : Number.MAX_SAFE_INTEGER,
 })
 
-/** As `resumeScan`. A position that ends with `/` is a folder, since no name does: its files are passed. */
+/** Resumes like `resumeScan`. A position that ends with `/` is a folder, since no name does: its files are passed. */
 export const resumeFiles = (scan: Scan, position: Position): Scan =>
   typeof position.range === 'string' && position.range.endsWith('/')
     ? skipFolder(scan, position.range)

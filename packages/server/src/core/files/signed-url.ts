@@ -17,7 +17,7 @@ export interface SignedTarget {
   name: string
 }
 
-/** What a valid signature vouches for. */
+/** The facts that a valid signature confirms. */
 export interface Signed {
   keyId: string
   expiresAtMs: number

@@ -8,7 +8,7 @@ import { parseContentType } from './content-type.ts'
 import { noMetadata, parseMetadataMember, parseVisibility } from './file-options.ts'
 import { expiresInRule } from './file-query.ts'
 
-// What a URL of a file can be asked for. The options become parameters of the URL, under the same names.
+// Options of a URL of a file. They become parameters of the URL, under the same names.
 
 export interface UrlOptions {
   method: 'GET' | 'PUT'

@@ -10,7 +10,7 @@ import { indexBounds, parseRange, primaryBounds, type RangeCondition, timeBounds
 import { parseKeyPart } from './record-key.ts'
 import { resumeScan, type Scan } from './scan.ts'
 
-/** What a page has of each record: all of it, all but its data, or only their number. */
+/** A page has of each record: all of it, all but its data, or only their number. */
 export const selections = ['data', 'keys', 'count'] as const
 export type Selection = (typeof selections)[number]
 
@@ -54,7 +54,7 @@ const byDirection =
   'The order is given by "ascending": true, or false for the highest first. Only what the range reads can be sorted by.'
 const byCursor = 'Go on with "cursor": that of the last answer.'
 
-/** What queries of other services have. */
+/** Fields that queries of other services have. */
 const foreignFields: Readonly<Record<string, string>> = {
   hashKey: 'In a query it is "hash".',
   rangeKey: 'In a query it is "range", for example { "eq": "…" }.',
@@ -102,7 +102,7 @@ export const parseQuery = (members: Members, others: readonly string[] = []): Qu
     range: parseRange(members.range, index === 'primary' || index === 't' ? index : 'index'),
     select,
     limit: parseQueryLimit(members.limit, select),
-    // By recency the default is newest first; every other order defaults to ascending.
+    // A query by recency defaults to newest first; every other order defaults to ascending.
     ascending: members.ascending === undefined ? index !== 't' : ascending,
     cursor: members.cursor ?? undefined,
   }

@@ -23,7 +23,7 @@ export interface RangeCondition {
   below?: { operator: 'lt' | 'lte'; operand: IndexScalar }
 }
 
-/** What the range applies to: record range keys, `updatedAt`, or the values of a declared index. */
+/** The values that the range applies to: record range keys, `updatedAt`, or the values of a declared index. */
 export type RangeOver = 'primary' | 't' | 'index'
 
 const refuse = (field: string, message: string, hint?: string): never => {
@@ -107,7 +107,7 @@ const operatorsHint = (names: string[]): string => {
   return 'For example { "gte": 10, "lt": 20 }.'
 }
 
-/** What other services call the operators. */
+/** Names of other services for the operators. */
 const otherOperators: Readonly<Record<string, RangeOperator>> = {
   '=': 'eq',
   '==': 'eq',

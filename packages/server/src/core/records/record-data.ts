@@ -38,7 +38,7 @@ export const parseRecordToPut = (
   }
 }
 
-/** What to do about data that is missing or too large. */
+/** Hints for data that is missing or too large. */
 interface DataHints {
   missing: string
   tooLarge: string

@@ -3,8 +3,8 @@ import { type IndexEntries, slots } from '../tables/indices.ts'
 import type { StoredRecord } from './stored-record.ts'
 
 /**
- * For a check of the store: why a record, whose index entries are `stored`, cannot be one of its table; undefined if it can. Without
- * `rule`, because the row of the table cannot be read, only the data is looked at.
+ * Tells a check of the store why a record, whose index entries are `stored`, cannot be one of its table; undefined if it can.
+ * Without `rule`, because the row of the table cannot be read, only the data is checked.
  */
 export const faultOfRecord = (
   rule: EntriesRule | undefined,

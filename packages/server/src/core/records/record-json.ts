@@ -80,7 +80,7 @@ export class PageMeter {
 
   /** Whether the record still fits. The first record always fits, whatever its size. */
   takes(record: StoredRecord): boolean {
-    // For nearly every page the upper bound is enough, and nothing is counted.
+    // The upper bound is enough for nearly every page, and nothing is counted.
     this.#atMost += this.#withData ? bytesAtMost(record) : headBytesAtMost(record)
     if (this.#atMost <= pageBytesMax) return true
     this.#count()

@@ -37,7 +37,7 @@ export interface TimeScan extends ScanBase {
 export const isEmptyScan = (scan: Scan): boolean =>
   scan.index === 't' ? scan.low >= scan.high : Buffer.compare(scan.low, scan.high) >= 0
 
-/** Where a page ended: the last row's position in the index. `range` is a number in `t`, text elsewhere. */
+/** The position of the last row of a page in the index. `range` is a number in `t`, text elsewhere. */
 export interface Position {
   range: string | number
   id: number

@@ -4,7 +4,7 @@ export interface Figure {
   isExact: boolean
 }
 
-/** What `cubby stats` says of a table, a database or an organization. */
+/** The figures that `cubby stats` shows for a table, a database or an organization. */
 export interface Figures {
   /** Records of a table, files of a bucket, runs of a task. */
   records: Figure

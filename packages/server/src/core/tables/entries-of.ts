@@ -2,7 +2,7 @@ import { entriesOfFile } from '../files/file-record.ts'
 import type { StoredRecord } from '../records/stored-record.ts'
 import { type IndexEntries, type Indices, readIndexEntries } from './indices.ts'
 
-/** What says which index entries a row has: the declaration of its table, or the rule for files. */
+/** The rule that says which index entries a row has: the declaration of its table, or the rule for files. */
 export interface EntriesRule {
   /** A task has no records. */
   kind: 'table' | 'bucket' | 'task'

@@ -24,7 +24,7 @@ const fields: readonly Field[] = [
 ]
 
 export interface CronPattern {
-  /** In ascending order, as the hours. */
+  /** The minutes in ascending order, like the hours. */
   minutes: number[]
   hours: number[]
   days: ReadonlySet<number>

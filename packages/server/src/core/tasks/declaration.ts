@@ -3,7 +3,7 @@ import type { Schedule } from './schedule.ts'
 
 /** A task as it was declared, with the defaults filled in. */
 export interface Declaration {
-  /** Where runs are pushed; null: workers claim them. */
+  /** The URL that runs are pushed to; null: workers claim them. */
   url: string | null
   /** Sent as the header `authorization` of a push. */
   authorization: string | null

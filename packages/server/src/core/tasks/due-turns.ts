@@ -20,7 +20,7 @@ export interface Due {
   id: number | string
   /** 0 if it is not known. */
   orgId: number
-  /** What a step reads, and mostly writes, for it. */
+  /** Bytes that a step reads, and mostly writes, for it. */
   bytes: number
 }
 

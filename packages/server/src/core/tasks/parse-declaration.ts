@@ -19,13 +19,13 @@ import {
 import { type Members, parseFlag, parseObject, refuseUnknownMembers } from '../members.ts'
 import { parseData } from '../records/record-data.ts'
 import { readScalar, type Scalar, words } from '../scalar.ts'
-import { runThrough, type Slices } from '../steps.ts'
+import { runThrough, type Slices } from '../slices.ts'
 import { checkJson } from '../text/json-scan.ts'
 import { extendSpan, openSpan, readEnvelope, type Span } from '../text/json-span.ts'
 import type { Declaration } from './declaration.ts'
 import { parseSchedule } from './parse-schedule.ts'
 
-/** What a task's `authorization` is shown as, and what keeps it in a declaration. */
+/** The text that is shown for a task's `authorization`. In a declaration it keeps the value. */
 export const hiddenAuthorization = '****'
 
 /** A declaration as it was sent, with the defaults filled in. */
@@ -171,7 +171,7 @@ const scheduleIn = ({ members, schedule, payload, text }: DeclarationText, nowMs
   )
 }
 
-/** By the rules of `data`. */
+/** The payload follows the rules of `data`. */
 const parsePayload = (value: unknown, text: string, span: Span | undefined): string => {
   const field = 'schedule.payload'
   try {

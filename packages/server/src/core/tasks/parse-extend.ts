@@ -8,7 +8,7 @@ import { parseObjectText, type RunBody } from './run-body.ts'
 
 const extendFields = ['lease', 'leaseSeconds', 'progress'] as const
 
-/** What `Runs.extend` takes. */
+/** The input of `Runs.extend`. */
 export interface Extension {
   lease: string
   leaseMs: number | undefined

@@ -1,6 +1,6 @@
 /**
- * Where the next look for pushes begins with the tasks of an organization that has more than one look asks. So no look
- * takes longer because one organization has many tasks, and after some looks each of them was asked.
+ * Remembers for each organization with more tasks than one poll asks where the next poll for pushes begins. So no poll takes
+ * longer because one organization has many tasks, and after some polls each of them was asked.
  */
 export class PushPositions {
   #after = new Map<number, number>()
@@ -23,7 +23,7 @@ export class PushPositions {
     return this.#after
   }
 
-  /** Of this organization the look has asked up to this task, and some may be left. */
+  /** The poll has asked the tasks of this organization up to this one, and some may be left. */
   stop(orgId: number, taskId: number): void {
     this.#next.set(orgId, taskId)
     this.#isMore = true

@@ -1,7 +1,7 @@
 import { CubbyError } from '../errors.ts'
 import { type Members, parseObject } from '../members.ts'
 import { parseData } from '../records/record-data.ts'
-import { runThrough } from '../steps.ts'
+import { runThrough } from '../slices.ts'
 import { checkJson } from '../text/json-scan.ts'
 import { type Envelope, readEnvelope, type Span, shallowValue, valueSpan, walkObject } from '../text/json-span.ts'
 

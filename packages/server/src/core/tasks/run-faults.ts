@@ -1,8 +1,8 @@
 import { isFinished, type Run } from './run.ts'
 
 /**
- * For a check of the store: what of a run does not go with its status. `keyIsRunning`: another run of its key is running, so that it
- * must wait if it is queued.
+ * Tells a check of the store which members of a run do not match its status. `keyIsRunning`: another run of its key is running,
+ * so that it must wait if it is queued.
  */
 export const faultsOfRun = (
   run: Pick<Run, 'status' | 'key' | 'lease' | 'leaseUntilMs' | 'finishedAtMs' | 'held'>,

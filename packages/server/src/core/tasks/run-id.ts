@@ -3,7 +3,7 @@ import { CubbyError } from '../errors.ts'
 import { runIdCharactersMax } from '../limits.ts'
 import { randomBase62 } from '../text/base62.ts'
 
-/** For a run whose caller chose none. */
+/** Makes an id for a run whose caller chose none. */
 export const newRunId = (): string => `run_${randomBase62(22)}`
 
 const pattern = new RegExp(`^[A-Za-z0-9_-]{1,${runIdCharactersMax}}$`)

@@ -50,7 +50,7 @@ export interface RunQueryPlan {
   whole: TimeScan
   /** The same scan from the start of this page. */
   page: TimeScan
-  /** Of task, status, range and direction. */
+  /** Identifies task, status, range and direction. */
   fingerprint: string
 }
 

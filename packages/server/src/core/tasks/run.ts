@@ -32,7 +32,7 @@ export interface Run {
   /** The version. */
   updatedAtMs: number
   finishedAtMs: number | null
-  /** Of the attempt that is running. */
+  /** The lease of the attempt that is running. */
   lease: string | null
   leaseUntilMs: number | null
   /** The lease with which the last attempt was finished, so that a repeated finish is recognized. */

@@ -91,7 +91,7 @@ const nextFixedMs = (pattern: CronPattern, zone: ZoneTime, afterMs: number): num
   }
 }
 
-/** What was written this far ahead of the clock was written while it was wrong. */
+/** A value this far ahead of the clock was written while the clock was wrong. */
 export const clockErrorMs = 60 * 60 * 1000
 
 /**

@@ -33,14 +33,14 @@ const scheduleAfterDeclaring = (
 // The rules of tasks, as transitions.ts has those of runs. Each function returns what is to be stored, and changes nothing itself.
 // Both engines apply them inside a transaction that holds the task.
 
-/** What the store has of a task beside its names. */
+/** The stored state of a task, without its names. */
 export interface StoredTask extends ScheduleState {
   /** The version of the declaration. */
   updatedAtMs: number
   secrets: TaskSecret[]
 }
 
-/** What a PUT declares. */
+/** The declaration that a PUT stores. */
 export interface DeclarationToStore extends Declaration {
   /** Keep the present `authorization`; the member itself is null then. */
   keepsAuthorization: boolean

@@ -14,7 +14,7 @@ export class ZoneTime {
     })
   }
 
-  /** What the wall clock shows, to the second. */
+  /** Returns what the wall clock shows, to the second. */
   localMs(ms: number): number {
     const shown: Record<string, number> = {}
     for (const { type, value } of this.#format.formatToParts(ms)) shown[type] = Number(value)

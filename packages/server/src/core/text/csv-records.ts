@@ -6,11 +6,11 @@ export type ReadLine =
   | {
       /** Empty: the line belongs to a message about an earlier one. It counts, but is not reported. */
       fault: string
-      /** Of a line that is not valid UTF-8: right in its ASCII characters. */
+      /** The text of a line that is not valid UTF-8: right in its ASCII characters. */
       lossyText?: string
     }
 
-/** As for a line: no record that the service accepts needs more, unless most of it is white space. */
+/** The same limit as for a line: no record that the service accepts needs more, unless most of it is white space. */
 const recordBytesMax = bodyBytesMax
 
 const encoder = new TextEncoder()
@@ -50,7 +50,7 @@ export class CsvRecords {
   /** The lines of a record with an open quote. */
   #open: string[] = []
   #openBytes = 0
-  /** What stands for the next lines of a record that was refused before its end; undefined if there is none. */
+  /** Stands for the next lines of a record that was refused before its end; undefined if there is none. */
   #filler: ReadLine | undefined
 
   constructor(delimiter: string) {

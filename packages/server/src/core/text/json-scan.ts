@@ -203,7 +203,7 @@ const hasAtMost = (text: string, unit: string, most: number): boolean => {
   return false
 }
 
-/** For texts that are cheap to build: see `isCheapToBuild`. */
+/** Parses texts that are cheap to build: see `isCheapToBuild`. */
 export const parseJson = (text: string, what?: string): unknown => {
   try {
     return JSON.parse(text)

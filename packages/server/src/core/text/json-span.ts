@@ -1,6 +1,6 @@
 import { CubbyError } from '../errors.ts'
 import type { Members } from '../members.ts'
-import { type Slices, sliceUnits } from '../steps.ts'
+import { type Slices, sliceUnits } from '../slices.ts'
 import { skipSpace, skipString } from './json-scan.ts'
 
 // Finds values in text that is already checked to be JSON. The walkers check nothing, never go back, and build only what a
@@ -75,7 +75,7 @@ const skipScalar = (text: string, at: number): number => {
   }
 }
 
-/** For errors: shortened, because a name may be as long as a body. */
+/** Returns the path for errors, shortened, because a name may be as long as a body. */
 const memberPath = (path: string, name: string): string => {
   const shown = (name.length > 80 ? `${name.slice(0, 80)}…` : name).toWellFormed()
   return path === '' ? shown : `${path.slice(-200)}.${shown}`

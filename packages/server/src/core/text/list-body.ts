@@ -1,6 +1,6 @@
 import { CubbyError } from '../errors.ts'
 import { type Members, parseObject } from '../members.ts'
-import { type Slices, sliceUnits } from '../steps.ts'
+import { type Slices, sliceUnits } from '../slices.ts'
 import { isCheapToBuild, JsonScan, parseJson } from './json-scan.ts'
 import { ArrayWalk, type Envelope, extendSpan, openSpan, readEnvelope } from './json-span.ts'
 

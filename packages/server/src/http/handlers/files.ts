@@ -49,7 +49,7 @@ const parseMetadataParameter = (url: string, metadata: string | undefined): stri
   return parseMetadata(metadata)
 }
 
-/** What the head of an upload says. */
+/** Reads the head of an upload. */
 export const readUploadHead = (headers: Headers, url: string, address: FileAddress, nowMs: number): PutFileInput => {
   const contentType = typeOfUpload(headers.get('content-type'), address.name)
   refuseEncoding(headers)

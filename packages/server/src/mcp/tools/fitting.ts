@@ -10,7 +10,7 @@ import type { StoredRecord } from '../../core/records/stored-record.ts'
 /** Brackets, names, counts and a cursor around the items. A cursor has at most 2,400 characters. */
 const frameBytes = 4_000
 
-/** For the items of an answer. */
+/** The limit for the items of a response. */
 export const itemsBytesMax = toolResponseBytesMax - frameBytes
 
 /** A record that no answer has room for: without its data, and with the number of bytes of the data. */

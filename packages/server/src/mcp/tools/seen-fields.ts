@@ -1,12 +1,12 @@
 import type { StoredRecord } from '../../core/records/stored-record.ts'
-import { runThrough, type Slices, sliceUnits } from '../../core/steps.ts'
+import { runThrough, type Slices, sliceUnits } from '../../core/slices.ts'
 import { ObjectWalk, type Span, valueSpan } from '../../core/text/json-span.ts'
 import type { TableAddress } from '../../operations/access.ts'
 import { queryRecords } from '../../operations/records/query-records.ts'
 import { takeFitting } from './fitting.ts'
 import type { ToolCall } from './tool.ts'
 
-// What a table looks like, from its newest records. Nothing is built from them: only names and short texts are kept.
+// Finds the shape of a table from its newest records. Nothing is built from them: only names and short texts are kept.
 
 const recordsRead = 50
 /** Records of the largest size take half as many. A page may have none, if all that it read are expired. */

@@ -17,7 +17,7 @@ const fittingRun = ({ access }: ToolCall, run: Run, task: string): string => {
   const resultBytes = run.result === null ? 0 : Buffer.byteLength(run.result)
   // The rest is small: progress has at most 4,096 bytes. It stays text, so that its numbers stay as they were written.
   const rest = runJson({ ...run, payload: nothing, result: nothing }, task, { isPublic })
-  // What a caller wrote stands behind the payload, and before the result or in strings, where quotes are escaped.
+  // A text that a caller wrote stands behind the payload, and before the result or in strings, where quotes are escaped.
   const result = rest.lastIndexOf('"result":null')
   const shown = `${rest.slice(0, result)}"resultBytes":${resultBytes}${rest.slice(result + '"result":null'.length)}`
   // A public key does not see the payload: the first "payload" of its run is one that a worker wrote.

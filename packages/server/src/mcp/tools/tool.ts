@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../core/awaitable.ts'
 import type { Members } from '../../core/members.ts'
-import type { ResponseRoom, RunSlices } from '../../core/steps.ts'
+import type { ResponseRoom, RunSlices } from '../../core/slices.ts'
 import type { Access } from '../../operations/access.ts'
 import type { Waiting } from '../../operations/runs/waiting.ts'
 
@@ -23,10 +23,10 @@ export interface ToolCall extends Waiting, ResponseRoom {
 
 export interface Tool {
   readonly name: string
-  /** For the model that chooses: what it does, and what the model must know before. */
+  /** Tells the model that chooses what the tool does, and what it must know before. */
   readonly description: string
   readonly keyNeeded: 'read' | 'write'
-  /** What a client may show before it calls. A tool that only reads is not destructive and may be repeated. */
+  /** Hints that a client may show before it calls. A tool that only reads is not destructive and may be repeated. */
   readonly hints?: { readonly destructive?: true; readonly idempotent?: true }
   /** The properties of the arguments. `db` is first in every one of them. */
   readonly properties: Readonly<Record<string, ToolSchema>>
@@ -34,7 +34,7 @@ export interface Tool {
   readonly output: ToolSchema
   /** It refuses unknown arguments itself, with better hints. Those of the other tools are refused before `run`. */
   readonly refusesUnknown?: true
-  /** Of the arguments as JSON. Default: that of a body without a record, because they are read at once. */
+  /** The limit of the arguments as JSON. Default: the limit of a body without a record, because they are read at once. */
   readonly argumentsBytesMax?: number
   /** The answer as JSON text of at most `toolResponseBytesMax` bytes: an object that `output` describes. */
   run(call: ToolCall): Awaitable<string>

@@ -6,7 +6,7 @@ import { parseFlag, parseObject, refuseUnknownMembers } from '../../core/members
 import { shownKey } from '../../core/records/find.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { parseRecordKey } from '../../core/records/record-key.ts'
-import { type Slices, sliceUnits } from '../../core/steps.ts'
+import { type Slices, sliceUnits } from '../../core/slices.ts'
 import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 import { type ElementList, readListBody } from '../../core/text/list-body.ts'
@@ -105,7 +105,7 @@ const putRefused = (field: string, current: number | undefined): CubbyError =>
 
 type Put = RecordToPut & { condition: Condition | undefined }
 
-/** In steps: 25 records may have 10 MB. */
+/** Runs in slices: 25 records may have 10 MB. */
 function* toOperations(records: readonly Put[], indices: Indices): Slices<RecordOperation[]> {
   const operations: RecordOperation[] = []
   let units = 0

@@ -83,7 +83,7 @@ export const headFileByUrl: HttpExample[] = [
   { name: 'exists', summary: 'Does it exist?', given: published, status: 200, headers: { ETag: tag } },
 ]
 
-/** As the program that has a secret key asks for it. */
+/** The request for the URL, as a program with a secret key sends it. */
 const askForUrl = givenStep({
   operation: 'getFileUrl',
   input: { ...thePicture, method: 'PUT' },

@@ -1,6 +1,6 @@
 import { CubbyError } from '../../core/errors.ts'
-import { namesIn, withBetterHint } from '../../http/almost-right.ts'
 import { httpHint } from '../../http/hint-text.ts'
+import { namesIn, withBetterHint } from '../../http/mistake-hints.ts'
 import { statusOf } from '../../http/status.ts'
 import { targetFor } from '../../http/targets.ts'
 import { type CatalogueEntry, findOperation } from '../../operations/catalogue.ts'
@@ -71,7 +71,7 @@ export const givenStep = ({ operation, input, output }: ExampleCall): GivenStep 
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(body !== undefined && { body }),
     ...(bytes !== undefined && { bytes }),
-    ...(output === undefined ? {} : { response: output }),
+    ...(output === undefined ? {} : { answer: output }),
   }
 }
 

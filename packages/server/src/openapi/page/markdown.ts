@@ -26,13 +26,13 @@ const block = (text: string): Html => {
 export const markdown = (text: string): Html => html`${text.trim().split('\n\n').map(block)}`
 
 interface Topic {
-  /** For links. */
+  /** The id that links use. */
   id: string
   title: string
   text: string
 }
 
-/** What stands before the first heading, and the text below each. */
+/** Returns the text before the first heading, and the text below each. */
 export const topicsOf = (text: string): { lead: string; topics: Topic[] } => {
   const [lead, ...rest] = text.split(/^## /m)
   const topics = rest.map((part) => {

@@ -91,10 +91,10 @@ ${markdown(topicsOf(info.description).lead)}
 const headersView = (label: string, lines: string): Html =>
   html`<div class="request"><p class="label">${label}</p><pre>${lines}</pre></div>`
 
-/** What a topic talks about, to be seen beside it. */
+/** Illustrations of topics, shown beside them. */
 const illustrations = ({ components }: OpenApiDocument): Record<string, Html> => ({
   'api-keys': headersView('Request with a key', 'Authorization: Bearer svc_live_…'),
-  responses: headersView(
+  answers: headersView(
     'Headers of an answer',
     'Content-Type: application/json\nCache-Control: private, no-cache\nX-Request-Id: HJ4c9fQ2-1z',
   ),

@@ -63,7 +63,7 @@ interface Field {
   schema: Schema
   required: boolean
   description?: string
-  /** Where it is in the request, if it is not in the body. */
+  /** The part of the request that has it, if it is not the body. */
   place?: string
   nested?: Html
 }
@@ -90,7 +90,7 @@ const fields = (document: OpenApiDocument, schema: Schema, prefix: string): Html
   if (properties.length === 0) return html``
   const rows = properties.map(([name, property]) => {
     const id = `${prefix}-${name}`
-    // In the list of all schemas the link is enough.
+    // The list of all schemas needs no more than the link.
     const folded = prefix.startsWith('schema-') ? undefined : foldedFields(document, property, id)
     const nested = property.properties === undefined ? folded : fields(document, property, id)
     const required = schema.required?.includes(name) ?? false

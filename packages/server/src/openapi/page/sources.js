@@ -14,7 +14,7 @@ import search from './browser/search.ts' with { type: 'text' }
 import searchIndex from './browser/search-index.ts' with { type: 'text' }
 import send from './browser/send.ts' with { type: 'text' }
 import tryIt from './browser/try-it.ts' with { type: 'text' }
-import tryItAnswer from './browser/try-it-answer.ts' with { type: 'text' }
+import tryItResponse from './browser/try-it-response.ts' with { type: 'text' }
 import style from './style.css' with { type: 'text' }
 
 export { style }
@@ -34,5 +34,5 @@ export const scriptSources = {
   'search-index.ts': searchIndex,
   'send.ts': send,
   'try-it.ts': tryIt,
-  'try-it-answer.ts': tryItAnswer,
+  'try-it-response.ts': tryItResponse,
 }

@@ -12,7 +12,7 @@ const exampleOf = ({ example, request: { values, body, bytes = '' } }: Sample): 
   body: body === undefined ? bytes : literal(body, json),
 })
 
-/** What a public key may do changes nothing, whatever the method: a query is a POST. */
+/** An operation that a public key may call changes nothing, whatever the method: a query is a POST. */
 const effectOf = ({ method, operation: { security } }: Entry): TryItOperation['effect'] => {
   if (method === 'get' || method === 'head' || security.some((key) => 'publicKey' in key)) return 'reads'
   return method === 'delete' ? 'deletes' : 'changes'
@@ -41,7 +41,7 @@ const operationData = (document: OpenApiDocument, entry: Entry): TryItOperation 
   }
 }
 
-/** What the form for trying an operation needs, as JSON for a `script` element. */
+/** Returns the data of the form for trying an operation, as JSON for a `script` element. */
 export const tryItJson = (document: OpenApiDocument, entries: Entry[]): string => {
   // A browser sends preflights itself, and lets no page set their headers.
   const shown = entries.filter(({ method }) => method !== 'options')

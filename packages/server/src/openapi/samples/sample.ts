@@ -3,7 +3,7 @@ import type { HttpExample } from '../examples/http-example.ts'
 import type { WrittenCall } from './client-call.ts'
 import { literal, python, Source, typescript } from './literal.ts'
 
-/** What a sample prints of the answer. */
+/** The parts of the response that a sample prints. */
 type Shown = 'json' | 'text' | 'headers'
 
 const shownOf = ({ response }: HttpExample): Shown => {

@@ -26,7 +26,7 @@ export const parseCreateApiKey = (members: Members, nowMs: number): ApiKeyReques
   }
 }
 
-/** Only this answer ever contains `text`, the key itself. The new key ends with the one that creates it, at the latest. */
+/** Only this response ever contains `text`, the key itself. The new key ends with the one that creates it, at the latest. */
 export const createApiKey = async (
   access: Access | OperatorAccess,
   request: ApiKeyRequest,
@@ -53,7 +53,7 @@ export const createApiKeyOperation = defineOperation({
       'The key is shown only in this answer: the store keeps its hash. A key with `expiresAt` creates keys that end with it at the latest: a later or absent `expiresAt` becomes its own.',
     returns: 'The new key.',
     codes: ['invalid_name', 'reserved_name'],
-    answers: { created: 'The new key.' },
+    responses: { created: 'The new key.' },
     input: inputOf(apiKeySchemas.CreateKeyRequest, {}),
     output: ref('CreateKeyResponse'),
     client: { on: 'keys', method: 'create', result: 'created' },

@@ -32,7 +32,7 @@ export const createBucketOperation = defineOperation({
       'A bucket holds files. Its `id` is random and cannot be guessed; the URLs of its files contain it. A bucket may have the same name as a table. If the bucket exists, nothing changes.',
     returns: 'The bucket.',
     codes: [],
-    answers: { existing: 'The bucket already exists.', created: 'Created.' },
+    responses: { existing: 'The bucket already exists.', created: 'Created.' },
     input: inputOf(bucketSchemas.CreateBucketRequest, bucketMembers, bucketRequired),
     output: ref('ActiveBucket'),
     client: { on: 'buckets', method: 'create', result: 'bucket' },

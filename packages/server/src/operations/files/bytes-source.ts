@@ -1,10 +1,10 @@
 import { isStoreBlobId } from '../../core/files/blob-id.ts'
 import { sha256Of } from '../../core/files/content-digest.ts'
-import { BlobChanged, BlobMissing, type BlobStore } from '../../store/blob-place.ts'
+import { BlobChanged, BlobMissing, type BlobStore } from '../../store/blob-store.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { StoredFile } from './file-access.ts'
 
-/** Where the bytes of one file are read. */
+/** The source of the bytes of one file. */
 export interface BytesSource extends Pick<BlobStore, 'description' | 'read' | 'size'> {
   /** It has compared all bytes with their digest before it gives any. */
   readonly isCompared?: true

@@ -4,7 +4,7 @@ import { parseFileName } from '../../core/files/file-name.ts'
 import { type FileContent, fileKey, readFileContent } from '../../core/files/file-record.ts'
 import { call } from '../../core/hint.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
-import type { BlobStore } from '../../store/blob-place.ts'
+import type { BlobStore } from '../../store/blob-store.ts'
 import type { Condition } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, type BucketAddress, parseBucketAddress } from '../access.ts'
@@ -112,7 +112,7 @@ export const holds = (condition: Condition | undefined, current: number | undefi
   return current !== undefined && (condition === 'exists' || condition.version === current)
 }
 
-/** Where the bytes of files are. Throws `unavailable` if this process was not told. */
+/** Returns the blob store of files. Throws `unavailable` if this process was started without one. */
 export const requireBlobStore = ({ blobStore }: Pick<Access, 'blobStore'>): BlobStore => {
   if (blobStore !== undefined) return blobStore
   throw new CubbyError('unavailable', 'This server has no place for the bytes of files.', {

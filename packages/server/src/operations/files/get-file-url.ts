@@ -37,7 +37,7 @@ export const getFileUrl = async (access: Access, input: GetFileUrlInput, nowMs: 
   const { name, method, expiresInSeconds, options } = input
   const bucket = await requireBucket(access, input, nowMs)
   const bucketId = bucket.publicId!
-  // What is uploaded does not have to exist; a public key is told first that the file is private.
+  // A file to upload does not have to exist; a public key is told first that the file is private.
   const file =
     method === 'GET' || access.apiKey.kind === 'public' ? await readFile(access, bucket, name, nowMs) : undefined
   if (file !== undefined) refusePrivate(access, file)

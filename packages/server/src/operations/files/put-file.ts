@@ -10,7 +10,7 @@ import { fileBytesMax, smallUploadBytesMax } from '../../core/limits.ts'
 import { refuseUnknownMembers } from '../../core/members.ts'
 import { parseTtl } from '../../core/records/record-data.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
-import type { BlobWriter } from '../../store/blob-place.ts'
+import type { BlobWriter } from '../../store/blob-store.ts'
 import { type Access, callerOf } from '../access.ts'
 import { createAvatars } from '../buckets/examples.ts'
 import { notFound, requireBucket, writeIn } from '../lifecycle.ts'
@@ -31,7 +31,7 @@ import { condition, fileAddressRequired, fileMembers, putMembers } from './schem
 import { storeInStore } from './store-small-file.ts'
 import type { AcceptedUpload, PutFileInput, UploadBytes } from './upload.ts'
 
-/** What can be decided before the bytes arrive. */
+/** Makes the checks that need no bytes. */
 export const acceptUpload = async (access: Access, input: PutFileInput, nowMs: number): Promise<AcceptedUpload> => {
   const blobStore = requireBlobStore(access)
   const bucket = await requireBucket(access, input, nowMs)
@@ -138,7 +138,7 @@ const putInBlobStore = async (
   }
 }
 
-// For adapters that have the whole file as text.
+// Puts a file for adapters that have it as text.
 
 interface PutTextInput extends PutFileInput {
   content: string

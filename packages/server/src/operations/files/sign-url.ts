@@ -12,7 +12,9 @@ export interface FileUrl {
   expiresAtMs: number | null
 }
 
-/** For a caller that is restricted to reading: a signed URL would open a private file for everybody who has it. */
+/**
+ * Refuses to sign for a caller that is restricted to reading: a signed URL would open a private file for everybody who has it.
+ */
 export const refuseSigning = ({ signsNothing }: Pick<Access, 'signsNothing'>, isAsked = false): void => {
   if (signsNothing !== true) return
   throw new CubbyError('private_file', 'This caller is restricted to reading: no URL is signed for it.', {

@@ -1,12 +1,12 @@
 import type { Visibility } from '../../core/files/file-record.ts'
-import type { BlobStore } from '../../store/blob-place.ts'
+import type { BlobStore } from '../../store/blob-store.ts'
 import type { Condition } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
 import type { FileAddress } from './file-access.ts'
 
 /** Everything about an upload but its bytes. */
 export interface PutFileInput extends FileAddress {
-  /** For a signed URL: the bucket must be the one with this id, not a later one with its name. */
+  /** The id of the bucket in a signed URL: the bucket must be this one, not a later one with its name. */
   bucketId?: string
   contentType: string
   visibility: Visibility
@@ -21,9 +21,9 @@ export interface PutFileInput extends FileAddress {
   bytesMax: number
 }
 
-/** Where the bytes of an upload come from. One of the two is called, once. */
+/** The source of the bytes of an upload. One of the two is called, once. */
 export interface UploadBytes {
-  /** As they arrive. A chunk is valid until the next one is requested. */
+  /** Yields the bytes as they arrive. A chunk is valid until the next one is requested. */
   chunks(): AsyncIterable<Uint8Array>
   /** All of a file that is declared to have so many, which are few. They belong to whoever asked for them. */
   whole(bytes: number): Promise<Uint8Array>

@@ -1,7 +1,7 @@
 import { bodyBytesMax } from '../../core/limits.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
 import { parseData, parseTtl, type RecordToPut } from '../../core/records/record-data.ts'
-import { runThrough } from '../../core/steps.ts'
+import { runThrough } from '../../core/slices.ts'
 import { checkJson, isCheapToBuild, parseJson } from '../../core/text/json-scan.ts'
 import { readEnvelope, shallowValue, valueSpan } from '../../core/text/json-span.ts'
 import { firstOrderAt, laterAt, secondOrder, secondOrderAt } from '../example.ts'

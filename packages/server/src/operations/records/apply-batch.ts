@@ -4,7 +4,7 @@ import { batchBodyBytesMax } from '../../core/limits.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
-import { type RunSlices, runThrough, type Slices, sliceUnits } from '../../core/steps.ts'
+import { type RunSlices, runThrough, type Slices, sliceUnits } from '../../core/slices.ts'
 import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 import type { ElementList } from '../../core/text/list-body.ts'
@@ -76,7 +76,7 @@ const parseOperations = (text: string, operations: unknown, list: ElementList, n
   return parsed
 }
 
-/** In steps of about `sliceUnits` of text, because a batch may have 12 MiB. */
+/** Parses in slices of about `sliceUnits` of text, because a batch may have 12 MiB. */
 export function* parseBatchInSlices(text: string, nowMs: number): Slices<BatchOperation[]> {
   const { members, list } = yield* readBatch(text)
   refuseUnknownMembers(members, ['operations'])

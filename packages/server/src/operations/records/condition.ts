@@ -15,7 +15,7 @@ export const parseIfUpdatedAt = (value: unknown, field: string): Condition | und
   return refuse(value, field, 'an integer or null', hint)
 }
 
-/** For a record that must exist: a version. */
+/** Parses the condition on a record that must exist: a version. */
 export const parseVersion = (value: unknown, field: string): Condition =>
   Number.isSafeInteger(value)
     ? { version: value as number }

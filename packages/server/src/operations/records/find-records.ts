@@ -6,7 +6,7 @@ import { type Members, parseObject, refuseUnknownMembers } from '../../core/memb
 import { findJson } from '../../core/records/find.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
-import { runThrough, type Slices } from '../../core/steps.ts'
+import { runThrough, type Slices } from '../../core/slices.ts'
 import { isCheapToBuild, parseJson } from '../../core/text/json-scan.ts'
 import { readListBody } from '../../core/text/list-body.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
@@ -94,7 +94,7 @@ const parseKeys = ({ members, first, count }: FindBody, hasAddress = false, keys
   return parsed
 }
 
-/** In steps, because a find may have 1 MiB. */
+/** Parses in slices, because a find may have 1 MiB. */
 export function* parseFindInSlices(text: string): Slices<RecordKey[]> {
   return parseKeys(yield* readFind(text))
 }

@@ -3,7 +3,7 @@ import { type Members, parseObject } from '../../core/members.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { recordJson } from '../../core/records/record-json.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
-import { runThrough } from '../../core/steps.ts'
+import { runThrough } from '../../core/slices.ts'
 import { readIndexEntries } from '../../core/tables/indices.ts'
 import { checkJson, isCheapToBuild, parseJson } from '../../core/text/json-scan.ts'
 import { readEnvelope, type Span, valueSpan, walkObject } from '../../core/text/json-span.ts'
@@ -26,7 +26,7 @@ export const parsePut = (text: string, nowMs: number): RecordToPut => {
   return parseRecordToPut(parseObject(value), text, data, nowMs)
 }
 
-/** For a small body JSON.parse is the fastest. */
+/** JSON.parse is the fastest for a small body. */
 const parseSmallPut = (text: string, nowMs: number): RecordToPut => {
   const members = parseObject(parseJson(text))
   let span: Span | undefined

@@ -109,7 +109,7 @@ const indexQuery = closed(
 )
 
 const hourAndMinute = '([01][0-9]|2[0-3]):[0-5][0-9]'
-/** As `core/text/iso-date-time.ts` reads it, except for days that a month does not have. */
+/** Matches what `core/text/iso-date-time.ts` reads, except for days that a month does not have. */
 export const isoDateTime = `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T${hourAndMinute}:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]${hourAndMinute})$`
 
 /** The three forms of a query. */

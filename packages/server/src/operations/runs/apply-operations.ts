@@ -19,7 +19,7 @@ interface RecordWrites {
   operations: RecordOperation[]
 }
 
-/** Of an operation: `operations[3].task`. */
+/** Names a field of an operation: `operations[3].task`. */
 const fieldOf = ({ position }: Positioned<unknown>, name: string): string => `operations[${position}].${name}`
 
 /** A fault of one operation names its field. */

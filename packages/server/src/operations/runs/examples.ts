@@ -6,7 +6,7 @@ import { type Example, type ExampleCall, type ExampleError, inOrders, laterAt } 
 const claimedAt = 1767780001000
 const changedAt = 1767780002000
 const leaseUntil = 1767780031000
-// A version is above the one before even if the clock stands still, so these two may differ.
+// The source of the bytes of an upload. One of the two is called, once.
 const finishedAt = 1767780001999
 const cancelledAt = 1767780000999
 
@@ -75,7 +75,7 @@ export const idIsTaken: ExampleError = {
   hint: 'Use another id, or send the same payload to repeat the call.',
 }
 
-/** For the batch of a table. */
+/** The example for the batch of a table. */
 export const orderWithMail: Example = {
   name: 'withRun',
   summary: 'An order and its mail, together or not at all',
@@ -90,5 +90,7 @@ export const orderWithMail: Example = {
   output: { count: 2, runs: ['order-o-3'] },
 }
 
-/** What our client takes to change an attempt. The lease belongs to the run, as in what a claim returns. */
+/**
+ * Returns the arguments with which our client changes an attempt. The lease belongs to the run, as in the response to a claim.
+ */
 export const clientLease = ({ run, lease, ...members }: Members): unknown[] => [{ id: run, lease }, members]

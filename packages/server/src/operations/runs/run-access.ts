@@ -8,7 +8,7 @@ import type { Access, TaskAddress } from '../access.ts'
 import { requireTask, requireTaskOrDeleted, writeIn } from '../lifecycle.ts'
 
 export interface RunAddress extends TaskAddress {
-  /** As it was sent: no run has a malformed id, so it is not found. */
+  /** The id as it was sent: no run has a malformed id, so it is not found. */
   run: string
 }
 
@@ -37,7 +37,7 @@ export const leaseLost = (field = 'lease'): CubbyError =>
     },
   )
 
-/** Of an add: another run has the id. */
+/** Refuses an add because another run has the id. */
 export const idTaken = (run: Run, field = 'id'): CubbyError =>
   new CubbyError('run_exists', `The run "${run.id}" exists with another payload; nothing was changed.`, {
     field,
@@ -72,7 +72,10 @@ export const changeRun = async (
   return { task: address.task, run }
 }
 
-/** What the holder of a lease does. It goes on while the task is deleted, also if others had or have its name since. */
+/**
+ * Applies a change of a lease's holder. An attempt goes on while the task is deleted, even if another task had or has its name
+ * since.
+ */
 export const changeAttempt = async (
   access: Access,
   address: RunAddress,
@@ -93,7 +96,7 @@ export const changeAttempt = async (
   return { task, run: changedRun(address, changed) }
 }
 
-/** Of one name, within the days in which it can be restored. Whoever deletes it more often finishes runs before. */
+/** Deleted tasks of this name that can still be restored, newest first. At most 25 are searched. */
 const deletedTasksMax = 25
 
 /** The task of this name that was deleted last and has the run, `but` aside. */

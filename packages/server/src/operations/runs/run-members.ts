@@ -20,7 +20,7 @@ const objectLimits = `at most ${number(dataBytesMax)} bytes, as it was sent, and
 const payload = freeObject(`The work to do: any JSON object of ${objectLimits}.`)
 const result = freeObject(`The outcome of the attempt: any JSON object of ${objectLimits}.`)
 
-/** Of answers: an object or null. */
+/** The schema of an object or null in a response. */
 const nullableObject = (description: string): Schema => ({
   type: ['object', 'null'],
   description,
@@ -43,7 +43,7 @@ export const leaseSeconds: Schema = {
 
 export const taskMember: Schema = { ...ref('Name'), description: 'A task of the database.' }
 
-/** Of a run to add. */
+/** Members of a run to add. */
 export const runMembers = {
   payload: { ...payload, description: `${payload.description} \`{}\` if absent.` },
   id: {

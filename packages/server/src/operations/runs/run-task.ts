@@ -57,7 +57,7 @@ export const runTaskOperation = defineOperation({
     description: `The run is done at least once: it is pushed to the task's \`url\` or claimed by a worker, until an attempt succeeds or the attempts are used up. With \`id\` the call can be repeated: as long as the run is kept, the same id with the same payload returns that run. With \`key\` at most one run of the key is queued and at most one is running: if one is queued, it gets the new payload, and the run starts at the earlier of the two times if no attempt of it was made. So a run always starts after the last request.`,
     returns: 'The run.',
     codes: ['invalid_key', 'task_not_found', 'run_exists', 'record_too_large'],
-    answers: { existing: 'The run with that id, or the queued run of that key.', created: 'Created.' },
+    responses: { existing: 'The run with that id, or the queued run of that key.', created: 'Created.' },
     input: { ...inputOf(runSchemas.RunRequest, taskMembers, taskRequired), ...runExcludes },
     output: ref('Run'),
     client: { on: 'task', method: 'run', result: 'run', args: ({ payload = {}, ...options }) => [payload, options] },

@@ -31,9 +31,9 @@ interface Wait {
 
 /** The requests that wait for one task. */
 class TaskWaits {
-  /** For a run to claim. The longest is first. */
+  /** Waits for a run to claim. The longest is first. */
   readonly due = new Set<Wait>()
-  /** For the end of a run, by its id. */
+  /** Waits for the end of a run, by its id. */
   readonly finished = new Map<string, Set<Wait>>()
   /** How many are woken by the next look that finds a due run: it doubles with each look that still finds one. */
   wakes = 1
@@ -100,7 +100,7 @@ export class RunWaits {
   ): Promise<WaitEnd> {
     return this.#wait(waiter, ms, signal, (wait) => {
       const { finished } = this.#taskWaits(taskId)
-      // What changed since the caller has looked was not heard here.
+      // A change since the caller's last read was not signalled here.
       this.#soon.add(taskId)
       const waits = finished.get(id) ?? new Set()
       finished.set(id, waits.add(wait))
@@ -260,7 +260,7 @@ export class RunWaits {
         task.wakes = 1
         continue
       }
-      // Whoever is left is woken by the next look, if a run is still due then.
+      // The waits that are left are woken by the next poll, if a run is still due then.
       this.#soon.add(taskId)
       const woken = [...task.due].slice(0, task.wakes)
       task.wakes *= 2
@@ -268,7 +268,7 @@ export class RunWaits {
     }
   }
 
-  /** Whoever waits for a task that was deleted, or whose organization was, is told so. */
+  /** Tells the waits for a task that it was deleted, or that its organization was. */
   async #wakeGone(taskIds: number[]): Promise<void> {
     for (const taskId of await this.#runs.goneAmong(taskIds)) {
       const task = this.#tasks.get(taskId)

@@ -7,7 +7,7 @@ import type { Finish, NewRun } from '../../core/tasks/run.ts'
 import { bodyOfOperation, type RunBody } from '../../core/tasks/run-body.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 
-/** What a batch does to runs. Tasks are those of the database. */
+/** An operation of a batch on runs. Its tasks are those of the database. */
 export type TaskBatchOperation =
   | { op: 'run'; task: string; newRun: NewRun }
   | { op: 'finish'; task: string; run: string; finish: Finish }
@@ -47,7 +47,7 @@ export const parseTaskOperation = (
   return { op, task: parseTask(body, prefix, task), run: parseRunOf(body, prefix), finish }
 }
 
-/** What no two operations of a batch may share. */
+/** Returns the name that no two operations of a batch may share. */
 const slotOf = (operation: TaskBatchOperation): readonly ['run' | 'key', string] => {
   if (operation.op === 'finish') return ['run', operation.run]
   const { id, key } = operation.newRun

@@ -12,7 +12,7 @@ export interface Waiting {
   pause(wait: () => Promise<WaitEnd>): Promise<WaitEnd>
 }
 
-/** For callers whose key cannot change: tests, and operations that are called directly. */
+/** The wait of callers whose key cannot change: tests, and operations that are called directly. */
 export const plainWaiting = (access: Access, nowMs: number): Waiting => {
   const startedMs = performance.now()
   return {

@@ -19,7 +19,7 @@ export interface TableStatistics {
 type Areas = Pick<Engine, 'tables' | 'buckets' | 'tasks'>
 type Listed = Pick<Engine['tables'], 'list' | 'listDeleted'>
 
-/** Of one kind in one database, deleted ones too: they take space until they are purged. */
+/** Lists tables of one kind in one database, deleted ones too: they take space until they are purged. */
 async function* listKind(area: Listed, orgId: number, db: string, nowMs: number): AsyncGenerator<Table> {
   for (const list of [
     (listing: TableListing) => area.list(listing),
@@ -47,14 +47,17 @@ async function* listDatabases({ tables }: Areas, orgId: number): AsyncGenerator<
 
 interface StatisticsInput {
   organizations: readonly Organization[]
-  /** Only this database. */
+  /** Restricts the figures to this database. */
   db: string | undefined
   nowMs: number
   tableMsMax?: number
   allMsMax?: number
 }
 
-/** By organization, database, kind and name. A database that has only deleted tables is not listed, unless it is named. */
+/**
+ * Yields figures by organization, database, kind and name. A database that has only deleted tables is not listed, unless it is
+ * named.
+ */
 export async function* collectStatistics(engine: Engine, input: StatisticsInput): AsyncGenerator<TableStatistics> {
   const { organizations, db: wanted, nowMs } = input
   const endsAt = performance.now() + (input.allMsMax ?? allMsMax)

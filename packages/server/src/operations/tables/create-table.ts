@@ -50,7 +50,7 @@ export const createTableOperation = defineOperation({
       'A table may declare up to five indices, in the slots `i1` to `i5`. Indices are sparse: a record without the indexed fields is stored but is not in the index. Every table also has the index `t`, by `updatedAt`, which is not declared.',
     returns: 'The table.',
     codes: ['invalid_index', 'table_exists'],
-    answers: { existing: 'The table already exists with the same indices.', created: 'Created.' },
+    responses: { existing: 'The table already exists with the same indices.', created: 'Created.' },
     input: inputOf(tableSchemas.CreateTableRequest, addressMembers, addressRequired),
     output: ref('ActiveTable'),
     client: { on: 'tables', method: 'create', result: 'table' },

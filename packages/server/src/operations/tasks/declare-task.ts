@@ -25,7 +25,7 @@ interface DeclareTaskInput extends TaskAddress {
 
 interface DeclaredTask extends TaskAndState {
   created: boolean
-  /** Only if this declaration created it. */
+  /** The secret of the task, if this declaration created it. */
   secret: string | undefined
 }
 
@@ -100,7 +100,7 @@ export const declareTaskOperation = defineOperation({
       'A task is a named kind of work. Its runs are pushed to `url`, or claimed by workers if it has none. A declaration replaces the one before as a whole: what it leaves out has its default again. Runs and secrets stay. The first declaration with a `url` creates the secret that signs pushes, and only its answer has it.',
     returns: 'The task.',
     codes: ['invalid_schedule', 'push_target_refused', 'precondition_failed', 'record_too_large'],
-    answers: { existing: 'The task existed; it has the new declaration.', created: 'Created.' },
+    responses: { existing: 'The task existed; it has the new declaration.', created: 'Created.' },
     input: inputOf(taskSchemas.DeclareTaskRequest, { ...taskMembers, ...condition }, taskRequired),
     output: ref('DeclaredTask'),
     client: { on: 'tasks', method: 'declare', result: 'task' },

@@ -25,7 +25,7 @@ interface ListTasksInput extends ListOfDatabaseInput {
   counts: boolean
 }
 
-/** As other listings, but a page also ends before its text would pass `pageBytesMax`. It has at least one task. */
+/** Lists like other listings, but a page also ends before its text would pass `pageBytesMax`. It has at least one task. */
 const listTasks = async (access: Access, input: ListTasksInput, nowMs: number): Promise<TaskPage> => {
   const { engine } = access
   const { rows, cursor, cursorAfter } = await listRegistered(access, input, nowMs)

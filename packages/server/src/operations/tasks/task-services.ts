@@ -1,7 +1,7 @@
 import type { RunSignals } from '../../core/tasks/run-signals.ts'
 import type { RunWaits } from '../runs/run-waits.ts'
 
-/** What a process gives to the operations of tasks and runs. */
+/** Services of a process for the operations of tasks and runs. */
 export interface TaskServices {
   /** False with `--no-tasks`: claims answer empty. */
   readonly handsOut: boolean

@@ -1,5 +1,5 @@
+import { isBlobStoreMark } from '../../core/files/blob-store-mark.ts'
 import { isBucketId } from '../../core/files/bucket-id.ts'
-import { isBlobStoreMark } from '../../core/files/place-mark.ts'
 import { isName } from '../../core/names.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import type { Table } from '../../store/tables.ts'
@@ -40,7 +40,7 @@ export async function* checkNames(dump: Dump): AsyncIterable<NameFinding> {
   yield { tableId: undefined, line: `the mark of the place of files is ${JSON.stringify(mark)}` }
 }
 
-/** For a command that makes something of the store: throws the first finding. */
+/** Throws the first finding, for a command that makes something of the store. */
 export const requireNames = async (dump: Dump): Promise<void> => {
   for await (const { line } of checkNames(dump)) throw new OperatorError(`${line}; see cubby verify`)
 }

@@ -3,7 +3,7 @@ import { isStoreBlobId } from '../../core/files/blob-id.ts'
 import { fileFault } from '../../core/files/file-fault.ts'
 import { type FileContent, readFileContent } from '../../core/files/file-record.ts'
 import { OperatorError } from '../../core/operator-error.ts'
-import { BlobMissing, type BlobStore } from '../../store/blob-place.ts'
+import { BlobMissing, type BlobStore } from '../../store/blob-store.ts'
 import type { Dump } from '../../store/transfer.ts'
 
 // The bytes of files, for backups, copies and checks of a whole store. The list of files is a snapshot; a hold of the sweep
@@ -12,7 +12,7 @@ import type { Dump } from '../../store/transfer.ts'
 interface FileBytes extends Pick<FileContent, 'size' | 'sha256' | 'crc32' | 'blob' | 'contentType'> {
   /** `db/bucket`. */
   bucket: string
-  /** Of the bucket. */
+  /** The id of the bucket. */
   tableId: number
   name: string
 }
@@ -78,7 +78,7 @@ export const forEachAtOnce = async <Item>(
   if (errors.length > 0) throw errors[0]
 }
 
-/** Where bytes come from and go to. */
+/** The source and the target of the bytes. */
 interface CopyBlobStores {
   from: BlobStore
   to: BlobStore
@@ -144,7 +144,7 @@ const readAll = async (file: FileBytes, blobStore: BlobStore): Promise<AsyncIter
   }
 }
 
-/** What a check of the files found. */
+/** A finding of a check of the files. */
 interface FileFinding {
   tableId: number
   line: string

@@ -28,9 +28,9 @@ async function* blobsOf(dump: Dump): AsyncIterable<LoadedBlob> {
   }
 }
 
-/** What a copy brought over. After an interruption: the rest of the records and runs. */
+/** The rows that a copy has written. After an interruption, these are the rest of the records and runs. */
 export interface CopiedRows {
-  /** Of tables, without those of files. */
+  /** Records of tables, without those of files. */
   records: number
   tasks: number
   runs: number

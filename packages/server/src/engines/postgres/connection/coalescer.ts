@@ -6,7 +6,7 @@ import type { Pool } from './pool.ts'
 export interface CoalescerOptions<Call> {
   /** A group has at most this many calls. */
   callsMax: number
-  /** Only calls with the same value are sent together. */
+  /** Calls with the same value are sent together, no others. */
   groupOf(holder: Holder): number
   /** Says whether `next` can be added to these calls. */
   fits(calls: Call[], next: Call): boolean

@@ -1,4 +1,4 @@
-import { newStoreId } from '../../../core/files/place-mark.ts'
+import { newStoreId } from '../../../core/files/blob-store-mark.ts'
 import type { StoreSecret } from '../../../core/store-secrets.ts'
 import { slots } from '../../../core/tables/indices.ts'
 import { bytesLiteral } from '../connection/bytes.ts'

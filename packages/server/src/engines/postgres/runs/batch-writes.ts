@@ -17,7 +17,7 @@ import { isRaised, unavailable } from '../connection/failure.ts'
 import { batchStatements, type RecordWrites, raceAttemptsMax } from '../records/record-writes.ts'
 import { guardBatch } from '../records/statements.ts'
 import { lockForBatch } from '../tasks/statements.ts'
-import { addLocks, decideAdd, decideFinish, finishLocks } from './run-steps.ts'
+import { addLocks, decideAdd, decideFinish, finishLocks } from './run-changes.ts'
 import {
   type Clock,
   type Decision,

@@ -36,14 +36,14 @@ import { type BoundStatement, bind, type Row } from '../connection/driver.ts'
 import { isRaised } from '../connection/failure.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
 import { guardBatch } from '../records/statements.ts'
-import { stateStatement as guardStateStep, requireActive } from '../records/write-guard.ts'
+import { stateStatement as guardStatement, requireActive } from '../records/write-guard.ts'
 import { lockLimit, notPaused, readKeep } from '../tasks/statements.ts'
 import { BatchWrites } from './batch-writes.ts'
 import { findDuePushes, type PushPolls, type Without } from './due-pushes.ts'
 import { FinishedSweep, LeasePolls, SchedulePolls, wakeRuns } from './due-runs.ts'
+import * as steps from './run-changes.ts'
 import { countRunPage, type PageRequest, readRunPage } from './run-pages.ts'
 import { changedValues, toRun } from './run-rows.ts'
-import * as steps from './run-steps.ts'
 import {
   type Clock,
   changeLockedRuns,
@@ -157,7 +157,7 @@ export class PostgresRuns implements Runs {
       return row && toRun(row)
     } catch (error) {
       if (!isRaised(error)) throw error
-      const [state] = await this.#db.read(holderOf(caller), guardStateStep(caller, task))
+      const [state] = await this.#db.read(holderOf(caller), guardStatement(caller, task))
       requireActive(task, state!.rows[0]!)
       // The task was restored in between: the other way looks again.
       return undefined

@@ -9,7 +9,7 @@ import type { DumpedTask } from '../../../store/transfer.ts'
 import { bigintArray } from '../connection/arrays.ts'
 import { holderOf, organization } from '../connection/database.ts'
 import { type BoundStatement, bind, type Row } from '../connection/driver.ts'
-import { stateStatement as guardStateStep, requireActive } from '../records/write-guard.ts'
+import { stateStatement as guardStatement, requireActive } from '../records/write-guard.ts'
 import { openings, type Registry, refusingGone } from '../registry/registry.ts'
 import { toTable } from '../registry/rows.ts'
 import {
@@ -146,7 +146,7 @@ export class PostgresTasks extends TableReads implements Tasks {
       const results = await send(
         ...openings(caller),
         bind(sql.lockTask, task.id),
-        guardStateStep(caller, task),
+        guardStatement(caller, task),
         bind(sql.readClock, this.#clock(callersMs)),
       )
       const [locked, guard, now] = results.slice(-3).map(({ rows }) => rows[0]) as [Row | undefined, Row, Row]

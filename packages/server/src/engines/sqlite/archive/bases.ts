@@ -1,6 +1,6 @@
 import { fstatSync, rmSync } from 'node:fs'
+import { makeHoldingClock } from '../../../core/holding-clock.ts'
 import type { Log } from '../../../core/log.ts'
-import { makeHoldingClock } from '../../../core/wary-clock.ts'
 import type { ArchiveState } from '../../../store/measures.ts'
 import {
   baseCopiesOf,

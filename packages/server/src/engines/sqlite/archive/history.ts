@@ -215,7 +215,7 @@ export const passedOver = (stretches: readonly Stretch[]): { stretch: Stretch; f
       if (before.fromMs < next.fromMs) fromMs = Math.max(fromMs, before.toMs + observeEveryMsMax)
     }
     for (const after of stretches.slice(i + 2)) {
-      // In a gap anything may have been committed, at any time that the clock showed.
+      // A gap may have any commits, at any time that the clock showed.
       if (after.piece !== stretch.piece && after.fromMs < next.fromMs) return []
       if (after.fromMs > stretch.toMs) toMs = Math.min(toMs, after.fromMs)
     }

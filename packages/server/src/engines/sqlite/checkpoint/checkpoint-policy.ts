@@ -194,7 +194,7 @@ export class CheckpointPolicy {
         this.#sync('writer', actions)
         break
       case 'checkpointerLost':
-        // Only `walPagesMax` bounds the WAL until another one runs.
+        // Until another one runs, `walPagesMax` alone bounds the WAL.
         this.#checkpointerRuns = false
         this.#endCheckpoint(traffic)
         break

@@ -71,7 +71,7 @@ export const vacuum = ({ db, isAlone, faults }: Writers, step: VacuumStep): Spac
 
 /** A store without a commit for this long is paused. The first look for free pages is this long after a commit. */
 export const pauseMs = 100
-/** In a pause, pages are given back until at most this share of them is free. */
+/** A pause gives pages back until at most this share of them is free. */
 export const freeShareMax = 0.005
 /** Under load, only free pages above this share are given back: new records use the rest. */
 export const freeShareUnderLoadMax = 0.1
@@ -80,7 +80,7 @@ const stepMsMax = 3
 /** A step may take longer after this time without a commit: only the first write after such a silence can meet it. */
 const longPauseMs = 5_000
 const longPauseStepMsMax = 10
-/** In a pause, the time between two steps is this many times as long as the last one took. */
+/** The time between two steps of a pause is this many times as long as the last one took. */
 const restFactor = 1
 const restMsMin = 5
 /** Steps under load are this far apart: fewer than one put in a hundred meets one. */

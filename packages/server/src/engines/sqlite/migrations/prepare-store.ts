@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
-import { newStoreId } from '../../../core/files/place-mark.ts'
+import { newStoreId } from '../../../core/files/blob-store-mark.ts'
 import type { Log } from '../../../core/log.ts'
 import { refuseUnreleased, StoreRefused } from '../../../core/store-refused.ts'
 import { secretBytes } from '../../../core/store-secrets.ts'

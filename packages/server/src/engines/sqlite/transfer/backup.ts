@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { neverDueMs } from '../../../core/files/blob-id.ts'
-import { newBlobStoreMark, newStoreId } from '../../../core/files/place-mark.ts'
+import { newBlobStoreMark, newStoreId } from '../../../core/files/blob-store-mark.ts'
 import { OperatorError } from '../../../core/operator-error.ts'
 import { refuseUnreleased, StoreRefused } from '../../../core/store-refused.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'

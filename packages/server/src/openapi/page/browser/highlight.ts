@@ -21,7 +21,7 @@ const pattern = (strings: string): RegExp =>
 
 const kinds = ['string', 'number', 'boolean', 'null']
 
-// In a shell, single quotes surround the whole body.
+// A body in a shell is surrounded by single quotes.
 const tokensOf: Record<string, RegExp> = { typescript: pattern(`${doubleQuoted}|${singleQuoted}`) }
 const plainTokens = pattern(doubleQuoted)
 

@@ -11,7 +11,7 @@ const marked = (text: string, query: string): (Node | string)[] =>
 class SearchDialog {
   readonly #dialog = create('dialog', { class: 'search', 'aria-label': 'Search' })
   readonly #input = create('input', {
-    // In one of type `search`, Escape would empty the input before it closes the dialog.
+    // An input of type `search` would be emptied by Escape before the dialog closes.
     type: 'text',
     role: 'combobox',
     'aria-expanded': 'true',

@@ -2,7 +2,7 @@ import { serverUrl } from './dom.ts'
 import type { TryItOperation } from './try-it-data.ts'
 
 interface FormValues {
-  /** Of parameters, by name. An empty one is not sent. */
+  /** Values of parameters, by name. An empty one is not sent. */
   parameters: Record<string, string>
   body: string
   /** Sent instead of `body`, where the body is a file. */

@@ -1,8 +1,8 @@
-// What the page carries as JSON for the form. The server writes it, the script reads it.
+// The page carries this data as JSON for the form. The server writes it, the script reads it.
 
 export interface TryItExample {
   label: string
-  /** Of path parameters, query parameters and headers. */
+  /** Values of path parameters, query parameters and headers. */
   values: Record<string, string>
   /** JSON text, or the bytes of a file that is text; empty for none. */
   body: string
@@ -11,10 +11,10 @@ export interface TryItExample {
 export interface TryItOperation {
   title: string
   method: string
-  /** As in the document: `/v1/{db}`. */
+  /** The path as in the document: `/v1/{db}`. */
   path: string
   needsKey: boolean
-  /** What sending it does to the data of the server. */
+  /** The effect of a request on the data of the server. */
   effect: 'reads' | 'changes' | 'deletes'
   hasBody: boolean
   /** The body is a file, not JSON. */

@@ -1,7 +1,7 @@
 import { all, create, serverUrl } from './dom.ts'
 import { isSegment, segmentsOf, send, targetOf } from './send.ts'
-import { failureView, responseView } from './try-it-answer.ts'
 import type { TryItExample, TryItOperation } from './try-it-data.ts'
+import { failureView, responseView } from './try-it-response.ts'
 
 // A form that sends a request to this server. The API key exists only as the value of one input: it is written to no storage,
 // no attribute and no address, and it is gone when the page is closed or loaded again.
@@ -59,7 +59,7 @@ class TryIt {
     this.#form.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter') return
       if (event.ctrlKey || event.metaKey) this.#form.requestSubmit()
-      // In an input Enter would send, which is too easy for what changes data.
+      // Enter in an input would send, which is too easy for what changes data.
       else if (event.target instanceof HTMLInputElement && this.#operation!.effect !== 'reads') event.preventDefault()
     })
     this.#dialog.addEventListener('close', () => {
@@ -125,7 +125,7 @@ class TryIt {
     return undefined
   }
 
-  /** What is wrong with the body. It is sent all the same: the answer to invalid JSON is worth seeing too. */
+  /** Says what is wrong with the body. It is sent all the same: the response to invalid JSON is worth seeing too. */
   #bodyFault(): string {
     const { hasBody, takesBytes } = this.#operation!
     if (!hasBody || takesBytes || this.#body.value.trim() === '') return ''
