@@ -214,6 +214,7 @@ const ImportForm = ({ name, ...given }: Target & { name: string }) => {
         )}
       </div>
       {fault.value !== undefined && <ErrorBox error={fault.value} />}
+      {head.value !== undefined && <CsvFields head={head.value} chosen={columns} onDelimiter={readColumns} />}
       {isMissing.value && (
         <div class="message warn" role="alert">
           <p>
@@ -233,7 +234,6 @@ const ImportForm = ({ name, ...given }: Target & { name: string }) => {
           </p>
         </div>
       )}
-      {head.value !== undefined && <CsvFields head={head.value} chosen={columns} onDelimiter={readColumns} />}
       <div class="actions">
         <button type="submit" class="filled" disabled={file.value === undefined || !isReady}>
           Import

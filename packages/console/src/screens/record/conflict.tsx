@@ -175,8 +175,10 @@ export const Conflict = ({ editing, wanted, stored, onClose, onTake, onSave, onD
     [],
   )
   const taken = useSignal<ReadonlySet<string>>(theirs)
-  // The button that loses nothing has the focus.
-  useEffect(() => keep.current?.focus(), [])
+  // The first choice has the focus, or else the button that loses nothing.
+  useEffect(() => {
+    if (choices.length === 0) keep.current?.focus()
+  }, [])
   const goOn = () => {
     // The next save is for the key that is typed then: it may be another one.
     if (isNew) return onClose()
@@ -203,7 +205,7 @@ export const Conflict = ({ editing, wanted, stored, onClose, onTake, onSave, onD
             {`${undone}; nothing is lost.`}
           </p>
         )}
-        {choices.length > 0 && !isNew && (
+        {choices.length > 0 && (
           <>
             <p>
               <strong>These members differ.</strong> "Keep editing" goes on from the stored version with the values that
