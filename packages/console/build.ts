@@ -62,7 +62,7 @@ const buildScripts = async (): Promise<Omit<ConsoleBuild, 'style'>> => {
   }
 }
 
-/** With the files that it imports. */
+/** Builds the style with the files that it imports. */
 const buildStyle = async (): Promise<string> => {
   const { outputs } = await Bun.build({ entrypoints: [join(here, 'src/style/main.css')], minify: true })
   if (outputs.length !== 1) throw new Error(`the style has ${outputs.length} files; the server serves one`)

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const here = dirname(realpathSync(fileURLToPath(import.meta.url)))
 const bun = join(here, '../../node_modules/bun/bin/bun.exe')
 
-/** Not a reason to fail: a server without these files answers /console with the command that builds them. */
+/** A failed build does not fail the install: a server without these files answers /console with the command that builds them. */
 const giveUp = (reason) => {
   console.error(`The console cannot be built: ${reason}`)
   process.exit(0)

@@ -29,7 +29,7 @@ interface Shot {
   hash: string
   /** Waits for the screen, and does what it takes to see the state. */
   prepare?: (page: Page) => Promise<unknown>
-  /** In docs/console, at this width and in this scheme. */
+  /** The pictures that docs/console keeps, each with its width and scheme. */
   kept?: [keyof typeof widths, 'light' | 'dark'][]
 }
 

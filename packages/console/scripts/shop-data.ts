@@ -16,7 +16,7 @@ const orderCount = 900
 
 const order = (index: number, nowMs: number): string => {
   const ttl = index % 13 === 0 ? `,"ttl":${Math.floor(nowMs / 1000) + 30 * 86_400}` : ''
-  // On one line, as clients write.
+  // Clients write records on one line.
   const data = compactJson(orderData(index, nowMs - index * 0.7 * hourMs))
   return `{"op":"put","hashKey":"ord_${1000 + orderCount - index}","data":${data}${ttl}}`
 }

@@ -15,12 +15,12 @@ export type Route =
   | { screen: 'bucket'; db: string; bucket: string; query?: string }
   | { screen: 'file'; db: string; bucket: string; name: string }
   | { screen: 'tasks'; db: string }
-  /** With `status`, only those of its runs. */
+  /** `status` limits the runs to those that have it. */
   | { screen: 'task'; db: string; task: string; status?: RunStatus }
   | { screen: 'run'; db: string; task: string; run: string }
   | { screen: 'keys' }
   | { screen: 'pad' }
-  /** With the table that it is filled in with. */
+  /** `db` and `table` fill in the form. */
   | { screen: 'import'; db?: string; table?: string }
   | { screen: 'unknown'; hash: string }
 
@@ -77,7 +77,7 @@ const decodedParts = (hash: string): string[] | undefined => {
   }
 }
 
-/** Of runs, in the order in which the screens show them. */
+/** The statuses of runs, in the order in which the screens show them. */
 export const statuses = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const satisfies RunStatus[]
 
 const pages = new Set(['keys', 'pad'])
@@ -148,7 +148,7 @@ export const route = signal<Route>({ screen: 'home' })
 
 type Guard = () => boolean
 const guards = new Set<Guard>()
-/** Where the reader wants to go while text is unsaved. The app asks, then calls `leave` or `stay`. */
+/** The address that the reader wants to go to while text is unsaved. The app asks, then calls `leave` or `stay`. */
 export const wantedHash = signal<string | undefined>(undefined)
 
 /** `hasUnsaved` is asked before the page or the route is left. Returns what removes it. */
@@ -162,7 +162,7 @@ export const hasUnsaved = (): boolean => [...guards].some((hasUnsaved) => hasUns
 let shownHash = ''
 /** The place of the shown address in the history of the tab, counted from where the page was opened. */
 let shownAt = 0
-/** How far from there the reader wants to go; undefined: to a new address. */
+/** The steps in the history from there to the wanted address; undefined for a new address. */
 let wantedSteps: number | undefined
 
 const show = (hash: string): void => {

@@ -248,7 +248,7 @@ describeConsole('between screens and sessions', (it) => {
     expect(await rail.innerText()).not.toContain('task · 1')
     release()
     await Promise.all(late)
-    // What comes after it has been shown too.
+    // The next page was shown too.
     await page.getByRole('link', { name: 'Request pad' }).click()
     await page.getByRole('button', { name: 'Send' }).click()
     await page.getByText('200 succeeded').waitFor()

@@ -45,7 +45,7 @@ const controlsOf = (page: Page): Promise<string[]> =>
     .locator('main button, main input, main textarea, header button')
     .evaluateAll((all) => all.map((each) => `${each.textContent} ${each.getAttribute('aria-label') ?? ''}`.trim()))
 
-/** Of the pictures that the browser has drawn. */
+/** The names of the pictures that the browser has drawn. */
 const widthsOf = (page: Page, selector: string): Promise<number[]> =>
   page
     .locator(selector)
@@ -187,7 +187,7 @@ describeConsole('buckets in the console', (it) => {
     await page.getByRole('heading', { name: 'jan.txt', level: 1 }).waitFor()
     await page.getByRole('link', { name: 'reports', exact: true }).click()
     await until(names, ['2026/', 'readme.txt'])
-    // Without folders every file below is listed, with its whole name.
+    // Every file below is listed, with its whole name, if there are no folders.
     await page.getByLabel('Order').selectOption('all')
     await until(names, ['reports/2026/feb.txt', 'reports/2026/jan.txt', 'reports/readme.txt'])
     // Signs that have a meaning in addresses.

@@ -20,9 +20,9 @@ export class Console {
   server!: Server
   organization!: Organization
   browser!: Browser
-  /** What the browser complained about: errors, warnings and violations of the policy. Each test ends with none. */
+  /** The complaints of the browser: errors, warnings and violations of the policy. Each test ends with none. */
   complaints: string[] = []
-  /** Where pages are opened, if not at the server itself. */
+  /** The address at which pages are opened, if that is not the server's. */
   address: string | undefined
   readonly #contexts: BrowserContext[] = []
 

@@ -13,7 +13,7 @@ interface Arrived {
   body: string
 }
 
-/** What the page asks for by itself, at any time: its files, the key, the databases and what is in them. */
+/** The requests that the page sends by itself, at any time: its files, the key, the databases and what is in them. */
 const isOfPage = (method: string, path: string): boolean =>
   /^\/(console|api\/)/.test(path) || (method === 'GET' && /^\/v1(\/app(\/_(buckets|tasks))?)?$/.test(path))
 
@@ -97,7 +97,7 @@ describeConsole('"Copy as curl" of the request pad', (it) => {
       await page.locator('.pad-answer .tag').waitFor()
       const command = await curlOf(page)
       expect(command).not.toContain(it.organization.secretKey)
-      // From a file, because an argument of sh may not be long either.
+      // The command is in a file, because an argument of sh may not be long either.
       const shell = Bun.spawn(['sh'], {
         stdin: new Blob([command]),
         env: { PATH: process.env.PATH, HOME: '/', CUBBY_KEY: it.organization.secretKey },

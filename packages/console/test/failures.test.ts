@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { describeConsole, until } from './console.ts'
 
-// What the console says when an answer is an error, or does not come: it must not be said to be something else.
+// The console's words when an answer is an error, or does not come. They must not claim something else.
 
 setDefaultTimeout(120_000)
 

@@ -26,7 +26,7 @@ type Answer = any
  */
 class FirefoxPage {
   readonly complaints: string[] = []
-  /** How many documents have loaded, and how many files were saved instead. */
+  /** The numbers of documents that have loaded, and of files that were saved instead. */
   readonly opened = { shown: 0, saved: 0 }
   readonly #waiting = new Map<number, PromiseWithResolvers<Answer>>()
   #lastId = 0

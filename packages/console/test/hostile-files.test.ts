@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { describeConsole, until } from './console.ts'
 import { type HostileFile, hostileDocuments, hostileScript, hostileSvg } from './hostile-files.ts'
 
-// What would go wrong without it: an SVG that somebody uploaded becomes a document of the console's origin, where its script
+// The risk without it: an SVG that somebody uploaded becomes a document of the console's origin, where its script
 // reads the key of whoever looks at it.
 
 setDefaultTimeout(120_000)
@@ -42,13 +42,13 @@ describeConsole('hostile files in the console', (it) => {
     return Promise.race([saved, shown])
   }
 
-  /** As the browser's menu does: the new tab has nothing of the page. */
+  /** Opens the file as the browser's menu does: the new tab has nothing of the page. */
   const inNewTab = async (page: Page, url: string): Promise<'shown' | 'saved'> => {
     const tab = await page.context().newPage()
     return follow(tab, () => tab.goto(url))
   }
 
-  /** From the page: the document has the storage of the tab, and one made of a blob inherits the policy of the page. */
+  /** Opens the file from the page: the document has the storage of the tab, and one made of a blob inherits the policy of the page. */
   const inThisTab = (page: Page, url: string): Promise<'shown' | 'saved'> =>
     follow(page, () =>
       page.evaluate((to) => {

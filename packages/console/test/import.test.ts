@@ -152,7 +152,7 @@ describeConsole('importing', (it) => {
     const preview = page.getByRole('region', { name: 'The first 20 rows' })
     expect(await preview.locator('tbody tr').count()).toBe(20)
     expect(await preview.innerText()).toContain('"Lon\\"don, SE"')
-    // Not a number in one of the rows: it is text until the reader says otherwise.
+    // One of the rows has no number: the column is text until the reader says otherwise.
     expect(await page.getByLabel('n', { exact: true }).isChecked()).toBe(false)
     await page.getByLabel('n', { exact: true }).check()
     await preview.getByText('x is no number').waitFor()
@@ -162,7 +162,7 @@ describeConsole('importing', (it) => {
     expect(await facts(page)).toContain('31 imported')
     expect(await facts(page)).toContain('rows\n32 read, 1 refused')
     await page.getByRole('heading', { name: 'Refused rows: 1' }).waitFor()
-    // What failed may be tried again: the form is as it was.
+    // The form is as it was, so that the import can be tried again.
     expect(await page.getByLabel('Hash key').inputValue()).toBe('email')
     expect(await page.getByLabel('n', { exact: true }).isChecked()).toBe(true)
     expect(await badLines(page)).toEqual([expect.stringMatching(/^3 n is "x"; a column of numbers/)])
@@ -200,7 +200,7 @@ describeConsole('importing', (it) => {
     await ended(page)
     expect(await facts(page)).toContain('2 read, 0 refused')
     expect(await it.request('GET', '/v1/app/not-there/b')).toContain('{"id":"b","n":"2"}')
-    // What is done is not offered again.
+    // The form is empty after an import of the whole file.
     expect(await page.getByLabel('Table', { exact: true }).inputValue()).toBe('')
     // Lines of NDJSON may declare their tables, so that is known only afterwards.
     await choose(

@@ -8,7 +8,7 @@ setDefaultTimeout(120_000)
 
 const writeWords = /\bcreate\b|delete|remove|revoke|restore|new record|import|save|upload/i
 
-/** With their headings. */
+/** The screens with their headings. */
 const screens = [
   ['#/', 'Overview'],
   ['#/shop', 'shop'],
@@ -35,7 +35,7 @@ describeConsole('the pages of the console', (it) => {
     const stored = await it.request('POST', '/v1/cubby-sample/orders/query', { index: 't', select: 'count' })
     expect(JSON.parse(stored).count).toBe(100)
     await page.getByRole('link', { name: 'Overview' }).click()
-    // What was done is done, and what was written last is shown.
+    // The first steps are done, and the newest writes are shown.
     await page.locator('.checklist').waitFor()
     expect(await page.locator('.checklist li .tag').allInnerTexts()).toEqual(['done', 'done', 'to do', 'to do'])
     await page.locator('.newest').getByRole('link', { name: 'ord_1100' }).waitFor()
@@ -331,7 +331,7 @@ describeConsole('the pages of the console', (it) => {
     const main = page.locator('main')
     await main.getByRole('link', { name: 'of-used' }).waitFor()
     expect(await main.getByRole('link', { name: 'of-unused' }).count()).toBe(0)
-    // What is cut says so.
+    // A list that is cut off says so.
     expect(await main.locator('.newest code').first().innerText()).toEndWith('…')
     await page.getByRole('button', { name: 'Restore front / gone' }).click()
     await page.getByRole('row').getByRole('link', { name: 'gone' }).waitFor()

@@ -9,7 +9,7 @@ const shown = (a: number): string => `{\n  "a": ${a}\n}`
 /** Before its 1. */
 const shownOne = '{\n  "a": '
 
-/** Below 1,200 px the record is a page by itself. */
+/** The record is a page by itself below 1,200 px. */
 const asPage = { viewport: { width: 1024, height: 800 } }
 
 const hashOf = (...parts: string[]): string => `#/app/orders/${parts.map(encodeURIComponent).join('/')}`
@@ -67,7 +67,7 @@ describeConsole('the record view', (it) => {
   }
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 
-  // What would go wrong: a console that parses and prints JSON rounds numbers and drops members that it only passes on.
+  // The risk: a console that parses and prints JSON rounds numbers and drops members that it only passes on.
   test('the text is shown and saved byte for byte', async () => {
     const odd =
       '{\r\n\t"n": 12345678901234567890 ,"x":1.0,"big":1e400,\r"zero":-0 , "dup":1,"dup":2,\n' +
@@ -134,7 +134,7 @@ describeConsole('the record view', (it) => {
       },
       hashOf('r', 'large'),
     )
-    // Only on a quiet machine does a limit on time say anything.
+    // A limit on time says something only on a quiet machine.
     if (process.env.CUBBY_TEST_CONSOLE === 'full') expect(openMs).toBeLessThan(1_000)
     expect(await textOf(page)).toBe(large)
     expect(await page.locator('.editor-gutter').innerText()).toStartWith('1\n2\n3')
@@ -149,7 +149,7 @@ describeConsole('the record view', (it) => {
     expect(await saved(page, 'large', '"Field')).toContain(`"data":${large.slice(0, 5)}F${large.slice(6)},"updatedAt"`)
   })
 
-  // What would go wrong: the second of two people overwrites what the first saved, and nobody notices.
+  // The risk: the second of two people overwrites what the first saved, and nobody notices.
   test('two people: nobody is overwritten unseen, and nothing typed is lost', async () => {
     await put('shared', '{\n  "status": "open",\n  "n": 1\n}')
     const page = await it.open(hashOf('r', 'shared'), asPage)
@@ -413,7 +413,7 @@ describeConsole('the record view', (it) => {
     await page.getByRole('heading', { name: '"a/b\\nc\\u0000<img src=x onerror=alert(1)>"' }).waitFor()
     expect(JSON.parse(await get(...key))).toMatchObject({ hashKey: key[0], rangeKey: key[1] })
     expect(await page.locator('main img').count()).toBe(0)
-    // Under a key that exists, and then under one that does not.
+    // The record is saved under a key that exists, and then under one that does not.
     await put('taken', '{"first":true}')
     await page.getByText('More').click()
     await button(page, 'Save as another key').click()

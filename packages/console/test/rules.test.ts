@@ -4,7 +4,7 @@ import { chromium } from 'playwright-core'
 import { chromiumFlags, findChromium } from '../../client/test/chromium.ts'
 import { describeOwnConsole, openFront, until } from './console.ts'
 
-// What holds on every screen.
+// Rules that hold on every screen.
 
 setDefaultTimeout(120_000)
 
@@ -36,7 +36,7 @@ const records = fc.array(
   { minLength: 1000, maxLength: 1000 },
 )
 
-/** As text that JSON and UTF-8 can hold. */
+/** The text as JSON and UTF-8 can hold it. */
 const wellFormed = (text: string): string => text.toWellFormed().slice(0, 300)
 
 describeOwnConsole('the rules of the console', (it) => {

@@ -5,7 +5,7 @@ import { type Console, describeConsole, until } from './console.ts'
 
 setDefaultTimeout(120_000)
 
-/** From the sign-in link to a written record and an uploaded file, whose permanent URL works, to sign-out. */
+/** The whole way: a sign-in link, a written record, an uploaded file whose permanent URL works, sign-out. */
 const smokeTest = async (it: Console): Promise<void> => {
   const base = it.address ?? it.server.url
   const { link } = await it.server.cubbyJson('console', 'link', '--org', it.organization.name, '--url', base)

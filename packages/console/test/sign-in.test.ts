@@ -251,7 +251,7 @@ const signingIn = (it: Console): void => {
     await refuseRevocations(page, false)
     await messages.first().getByRole('button', { name: 'Revoke it now' }).click()
     await page.waitForFunction(() => document.querySelectorAll('.screen > .message').length === 1)
-    // In the list of keys it is revoked as any other, and then nothing claims that it works.
+    // The list of keys revokes it as any other key, and then nothing claims that it works.
     await page.locator('nav').getByRole('link', { name: 'Keys' }).click()
     await page
       .getByRole('row')
@@ -263,7 +263,7 @@ const signingIn = (it: Console): void => {
     expect([await statusOf(link.id), await statusOf(own!)]).toEqual(['revoked', 'revoked'])
   })
 
-  // What would go wrong: a shared query asks for a key, and after signing in the reader is somewhere else.
+  // The risk: a shared query asks for a key, and after signing in the reader is somewhere else.
   test('a shared query is what the reader comes to, whichever way they sign in; the page says so', async () => {
     await it.request('POST', '/v1/app/wanted', { indices: { i1: { hashField: 'status' } } })
     for (const [key, status] of [
@@ -278,7 +278,7 @@ const signingIn = (it: Console): void => {
       expect(page.url()).toEndWith(hash)
     }
     const linkUrl = async () => `${it.server.url}/console#key=${(await it.linkKey()).key}`
-    // By a key, while another tab of the same browser is signed in.
+    // A key signs in, while another tab of the same browser is signed in.
     const first = await it.open('#/')
     const page = await first.context().newPage()
     await page.goto(`${it.server.url}/console${hash}`)
@@ -286,12 +286,12 @@ const signingIn = (it: Console): void => {
     expect(await it.findings(page)).toEqual([])
     await it.signIn(page)
     await isThere(page)
-    // By a link that is opened in the tab.
+    // A link is opened in the tab.
     const opened = await it.visit(hash)
     await opened.getByLabel('API key').waitFor()
     await opened.goto(await linkUrl())
     await isThere(opened)
-    // By a link that is pasted into the page.
+    // A link is pasted into the page.
     const pasted = await it.visit(hash)
     const link = await linkUrl()
     await pasted.getByLabel('API key').fill(link)
@@ -323,7 +323,7 @@ const signingIn = (it: Console): void => {
       `cubby keys create --org ${it.organization.name} --kind secret (npx cubbydb keys create`,
     )
     expect(await it.findings(page)).toEqual([])
-    // With a key that does not expire nothing is said.
+    // Nothing is said for a key that does not expire.
     const lasting = await it.open('#/_keys')
     await lasting.getByRole('button', { name: 'Create a key' }).click()
     await lasting.getByRole('dialog').getByLabel('Name').waitFor()
@@ -507,7 +507,7 @@ const signingIn = (it: Console): void => {
     await page.getByLabel('Body').fill('{"half": ')
     await page.getByLabel('Method').selectOption('GET')
     await it.request('DELETE', `/api/keys/${id}`)
-    // What the page still reads for the rail may be refused first: then there is no button any more.
+    // A request for the rail may be refused first: then there is no button any more.
     const sent = page.getByRole('button', { name: 'Send' }).click()
     sent.catch(() => {})
     await page.getByText('Signed out:').waitFor()
@@ -565,7 +565,7 @@ const signingIn = (it: Console): void => {
   test('an expired key is refused with the reason', async () => {
     const { key } = await createKey({ kind: 'secret', name: 'short', expiresAt: Date.now() + 3_600_000 })
     const page = await it.open('#/', {}, key)
-    // What the page still reads would be refused too, and it would be signed out before the click.
+    // A request of the page would be refused too, and sign it out before the click.
     await page.waitForLoadState('networkidle')
     it.server.setClock(3_600_001)
     while (await isAlive(key)) await Bun.sleep(50)

@@ -7,7 +7,7 @@ import { newestFirst, type Operator, type QueryForm, settledRange, shapeOf } fro
 
 const indices = { i1: { hashField: 'status', rangeField: 'createdAt' }, i2: { hashField: 'user' } }
 
-/** What the query bar can hold, without what its index does not use. */
+/** The queries that the bar can hold, without parts that their index does not use. */
 const forms = fc
   .record({
     index: fc.constantFrom('t', 'key', 'i1', 'i2'),
@@ -65,7 +65,7 @@ test('an address can be read and typed', () => {
     limit: '50',
   }
   expect(readAddress(query, indices)).toEqual({ form: form as QueryForm, view: {} })
-  // In any order of its parts.
+  // The parts may be in any order.
   expect(readAddress(query.split('&').reverse().join('&'), indices)).toEqual({ form: form as QueryForm, view: {} })
 })
 

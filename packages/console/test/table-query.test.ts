@@ -105,7 +105,7 @@ describe('requests', () => {
       '"range":{"gte":"2026-11-01T00:00:00Z","lt":"2026-12-01T00:00:00Z"}',
     )
     expect(of({ first: 'gt', low: '5' })).toContain('"range":{"gt":5}')
-    // What a change of the operator has left behind is not sent.
+    // A value that a change of the operator has left behind is not sent.
     expect(of({ first: 'lt', low: '5', second: 'lte', high: '9' })).toContain('"range":{"lt":5}')
     expect(of({ first: '', low: '5', second: 'lt', high: '9' })).not.toContain('range')
     expect(of({ first: 'between', low: '5', high: '9' })).toContain('"range":{"between":[5,9]}')
@@ -114,7 +114,7 @@ describe('requests', () => {
     expect(bodyFor({ index: 'key', hash: 'x', first: 'gte', low: '5' })).toContain('"range":{"gte":"5"}')
   })
 
-  // What would go wrong: "to 18 November" drops the 18th, and a day that is compared as text finds no instant at all.
+  // The risk: "to 18 November" drops the 18th, and a day that is compared as text finds no instant at all.
   test('a day without a time is all of that day, under every operator', () => {
     const day = '2026-11-18'
     const [start, end] = [`"${day}T00:00:00Z"`, `"${day}T23:59:59.999Z"`]

@@ -55,7 +55,7 @@ describeConsole('the table screen', (console) => {
     }
   }
 
-  /** With the rows of the first query. */
+  /** Opens the table and waits for the rows of the first query. */
   const openTable = async (table: string, ...more: unknown[]): Promise<Page> => {
     const [options, key] = more as [Parameters<typeof console.open>[1]?, string?]
     const page = await console.open(`#/shop/${table}`, options, key)
@@ -105,7 +105,7 @@ describeConsole('the table screen', (console) => {
     expect(await page.getByLabel('createdAt <').inputValue()).toBe(hour(60))
   }, 120_000)
 
-  // What would go wrong: "to 3 November" leaves out the 3rd, or finds nothing, and nothing on the page says so.
+  // The risk: "to 3 November" leaves out the 3rd, or finds nothing, and nothing on the page says so.
   test('a day as the end of a range is all of that day, and the form shows what is sent', async () => {
     const page = await openTable('orders')
     const bodies: string[] = []
@@ -450,7 +450,7 @@ describeConsole('the table screen', (console) => {
     await page.getByRole('button', { name: 'Run' }).click()
     await page.waitForURL(`**${address}&order=descending`)
     await until(async () => (await keysShown(page))[0], 'o-57')
-    // Beside a record too, and the way back goes through all of them.
+    // A record keeps the query in its address, and the way back goes through all of them.
     await rowsOf(page).nth(0).locator('a').click()
     await page.waitForURL((url) => url.hash === `${address.replace('orders', 'orders/r/o-57')}&order=descending`)
     await page.goBack()
@@ -499,7 +499,7 @@ describeConsole('the table screen', (console) => {
       await page.getByRole('menu').waitFor()
       return page.getByRole('menuitem').allTextContents()
     }
-    // By index: the columns are hashKey, status, createdAt, user, total, externalId.
+    // The columns are hashKey, status, createdAt, user, total, externalId.
     expect(await menuOf(1, 2)).toEqual([
       'Only status = "paid" by i1',
       'Only status = "paid" among the 100 loaded',
@@ -572,14 +572,14 @@ describeConsole('the table screen', (console) => {
     const head = page.getByRole('columnheader', { name: 'note' })
     const widthOf = async () => Math.round((await head.boundingBox())!.width)
     const before = await widthOf()
-    // By keyboard.
+    // The keyboard changes the width.
     await page.locator('.grid tbody [tabindex="0"]').focus()
     await page.keyboard.press('ArrowUp')
     while ((await page.evaluate(() => document.activeElement?.textContent)) !== 'note')
       await page.keyboard.press('ArrowRight')
     await page.keyboard.press('Shift+ArrowLeft')
     await until(widthOf, before - 16)
-    // By mouse; it is kept in this browser.
+    // The mouse changes it too, and this browser keeps it.
     await head.locator('.head-handle').scrollIntoViewIfNeeded()
     const handle = (await head.locator('.head-handle').boundingBox())!
     await page.mouse.move(handle.x + 4, handle.y + 8)
@@ -628,7 +628,7 @@ describeConsole('the table screen', (console) => {
     await page.getByRole('columnheader', { name: /^total/ }).click()
     await until(async () => (await keysShown(page))[0], 'o-20')
     await until(() => scroller.evaluate((element) => element.scrollTop), 0)
-    // What a date means covers no control of the bar.
+    // The note about a date covers no control of the bar.
     await page.locator('.query-fold').click()
     await page.getByLabel('Condition on updatedAt').selectOption('gte')
     await page.getByLabel('updatedAt ≥').fill('2026-11-01')

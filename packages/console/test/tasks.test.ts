@@ -19,7 +19,7 @@ const finish = (it: Console, task: string, run: { id: string; lease: string }, b
   it.request('POST', path(task, `/runs/${run.id}/finish`), { lease: run.lease, ...body })
 const rows = (page: Page) => page.locator('table.runs tbody tr')
 
-/** As if the reader had changed to another tab. */
+/** Behaves as if the reader had changed to another tab. */
 const setHidden = (page: Page, isHidden: boolean) =>
   page.evaluate((hidden) => {
     Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden })
@@ -45,7 +45,7 @@ describeConsole('tasks in the console', (it) => {
     await page.getByText('line 1, column 11').waitFor()
     await page.getByLabel('payload of the scheduled runs').fill('{ "n": 1.0 }')
     await button(page, 'Declare').click()
-    // What the server says about the field.
+    // The server's words about the field are shown.
     await page.locator('dialog code', { hasText: 'keepSeconds' }).waitFor()
     await page.getByLabel('keepSeconds', { exact: true }).fill('3600')
     await button(page, 'As JSON').click()
@@ -179,7 +179,7 @@ describeConsole('tasks in the console', (it) => {
     page.on('request', () => asked++)
     page.on('requestfinished', () => answered++)
     page.on('requestfailed', () => answered++)
-    // Also if it is hidden while an answer is awaited.
+    // The same holds if it is hidden while an answer is awaited.
     const hidden = Promise.withResolvers<void>()
     await page.route('**/chores/query', async (route) => {
       await hidden.promise
@@ -205,7 +205,7 @@ describeConsole('tasks in the console', (it) => {
     await add(it, 'away', { id: 'r-2' })
     await page.getByText('Not live').waitFor()
     expect(await rows(page).count()).toBe(1)
-    // Not long before the button is pressed: the page tries again by itself too.
+    // The page tries again by itself too, so this is shortly before the button is pressed.
     await page.unroute('**/v1/**')
     await button(page, 'Try now').click()
     await rows(page).getByText('r-2').waitFor()

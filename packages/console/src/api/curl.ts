@@ -14,7 +14,7 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 /** `-X HEAD` would wait for a body that does not come. */
 const methodOf = (method: string): string => (method === 'GET' ? '' : method === 'HEAD' ? '--head ' : `-X ${method} `)
 
-/** As the browser sends it: curl rejects a space, and sends other characters as they are. */
+/** Encodes the path as the browser does: curl rejects a space, and sends other characters as they are. */
 const urlOf = (path: string): string => {
   const url = new URL(baseUrl + path)
   url.hash = ''
@@ -32,7 +32,7 @@ export const curlOf = ({ method, path, body, headers = {} }: ShownRequest): stri
   const url = urlOf(path)
   const isLong = body !== undefined && new TextEncoder().encode(body).length > argumentBytesMax
   const lines = [
-    // Without --globoff curl would make several requests of [1-3] and {a,b}.
+    // curl would make several requests of [1-3] and {a,b} without --globoff.
     `curl ${methodOf(method)}${/[[\]{}]/.test(url) ? '--globoff ' : ''}${quoted(url)}`,
     ...(given.has('authorization') ? [] : [`-H "Authorization: Bearer $CUBBY_KEY"`]),
     ...Object.entries(headers).map(([name, value]) => `-H ${headerOf(name, value)}`),

@@ -31,7 +31,7 @@ export const errorOf = (status: number, text: string, requestId: string | null):
       return new ApiError(status, code, message, hint, field, id ?? requestId ?? undefined)
     }
   } catch {
-    // Not from Cubby.
+    // The answer is not from Cubby.
   }
   return new ApiError(
     status,

@@ -71,7 +71,7 @@ export const readBytes = async (path: string, signal?: AbortSignal): Promise<Blo
 
 interface SendBytesOptions {
   headers: Record<string, string>
-  /** From 0 to 1. */
+  /** A share from 0 to 1. */
   onProgress: (part: number) => void
   signal: AbortSignal
 }

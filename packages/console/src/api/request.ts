@@ -4,7 +4,7 @@ import { type ApiError, errorOf, noAnswer } from './error.ts'
 
 // Every request of the console. Answers stay text: `read` parses the envelope and leaves the members of users alone.
 
-/** Where the API is: the page's own address without `/console`. A proxy may have put a path before it. */
+/** The path of the API: the page's own without `/console`. A proxy may have put a path before it. */
 export const basePath: string = location.pathname.replace(/\/console\/?$/, '')
 export const baseUrl: string = location.origin + basePath
 
@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 interface RequestOptions {
-  /** Sent as it is. */
+  /** The body is sent as it is. */
   body?: string
   headers?: Record<string, string>
   signal?: AbortSignal

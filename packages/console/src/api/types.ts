@@ -17,7 +17,7 @@ export type {
 } from '@cubbydb/client'
 export type { OwnKey, TableMetadata }
 
-// Where a user's JSON is a member of an answer, the console has its text.
+// The console keeps the text of every member that is a user's JSON.
 
 export interface RecordRow {
   hashKey: string
@@ -32,7 +32,7 @@ export interface Page<Item> {
   items: Item[]
   count: number
   cursor: string | null
-  /** Why the page may be empty. */
+  /** The reason why the page may be empty. */
   hint?: string
 }
 

@@ -42,7 +42,7 @@ const indexQuery = (slot: string, { hashField, rangeField }: IndexDeclaration, d
   }
 }
 
-/** With the values of the newest record, so that each query finds something. */
+/** The queries have values of the newest record, so that each finds something. */
 const workedQueries = ({ indices }: ActiveTable, newest: RecordRow | undefined): Worked[] => [
   { title: 'The newest records', body: '{ "index": "t", "limit": 10 }' },
   { title: 'All records of one hash key', body: `{ "hash": ${JSON.stringify(newest?.hashKey ?? 'a-hash-key')} }` },

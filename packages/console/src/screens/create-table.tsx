@@ -16,7 +16,7 @@ interface IndexRow {
   rangeField: string
 }
 
-/** Without the rows that nothing was typed into. */
+/** Leaves out the rows that nothing was typed into. */
 const declarationOf = (rows: IndexRow[]) =>
   Object.fromEntries(
     rows

@@ -37,7 +37,7 @@ import { describeOwn } from './sign-in.tsx'
 const isRead = (found: Contents | { error: unknown } | undefined): found is Contents =>
   found !== undefined && !('error' in found)
 
-/** So many tables belong to somebody who has just begun. */
+/** An organization with at most this number of tables has just begun. */
 const fewTables = 3
 const queriedTablesMax = 6
 
@@ -224,7 +224,7 @@ const Overview = ({ databases }: { databases: readonly string[] }) => {
 
 export const HomeScreen = () => {
   const about = useLoad(() => read<{ version: string }>('GET', '/', { headers: { Accept: 'application/json' } }), [])
-  // What was known stays shown while it is read again.
+  // The known databases stay shown while they are read again.
   useEffect(() => {
     if (catalogue.value !== undefined) loadCatalogue()
   }, [])

@@ -29,7 +29,7 @@ interface NameProps {
   onInput: (name: string) => void
 }
 
-/** One of the existing names, or another. */
+/** The field takes one of the existing names, or another. */
 const NameField = ({ label, hint, value, placeholder, options, onInput }: NameProps) => {
   const listId = useId()
   const fault = value === '' ? undefined : nameFault(value)
@@ -70,7 +70,7 @@ const newForm = (given: Target) => ({
   table: signal(given.table ?? ''),
   createsMissing: signal(false),
   file: signal<File | undefined>(undefined),
-  /** Undefined: the file is NDJSON, or is not read yet. */
+  /** The head is undefined if the file is NDJSON, or is not read yet. */
   head: signal<CsvHead | undefined>(undefined),
   columns: signal<Columns>({ hashKey: '', rangeKey: undefined, numbers: [] }),
 })
@@ -214,6 +214,7 @@ const ImportForm = ({ name, ...given }: Target & { name: string }) => {
         )}
       </div>
       {fault.value !== undefined && <ErrorBox error={fault.value} />}
+      {head.value !== undefined && <CsvFields head={head.value} chosen={columns} onDelimiter={readColumns} />}
       {isMissing.value && (
         <div class="message warn" role="alert">
           <p>
@@ -233,7 +234,6 @@ const ImportForm = ({ name, ...given }: Target & { name: string }) => {
           </p>
         </div>
       )}
-      {head.value !== undefined && <CsvFields head={head.value} chosen={columns} onDelimiter={readColumns} />}
       <div class="actions">
         <button type="submit" class="filled" disabled={file.value === undefined || !isReady}>
           Import

@@ -9,13 +9,13 @@ import { entriesOf, UnreadDatabases } from '../ui/rail.tsx'
 // Ctrl+K: to any table, bucket, task or page, by a part of its name.
 
 interface Place {
-  /** Compared with what is typed. */
+  /** The text that is compared with the typed one. */
   name: string
   kind: string
   to: Route
 }
 
-/** So many databases are read when the reader looks for something; for the others there is a button. */
+/** The dialog reads at most this number of databases when it opens. A button reads the others. */
 const readMax = 30
 const shownMax = 50
 

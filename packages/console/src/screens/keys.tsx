@@ -36,7 +36,7 @@ const lifetimesUntil = (endMs: number | null): readonly (readonly [string, strin
         ...lifetimes.filter(([ms]) => ms !== 'never' && serverNowMs() + Number(ms) < endMs),
       ]
 
-/** Before anything is typed: the reader of a sign-in link would find out by the key that stops working. */
+/** Warns before anything is typed. Otherwise people find out when the key stops working. */
 const EndsWithSession = ({ endMs, kind }: { endMs: number; kind: string }) => (
   <div class="message warn">
     <p>
@@ -53,10 +53,10 @@ const EndsWithSession = ({ endMs, kind }: { endMs: number; kind: string }) => (
   </div>
 )
 
-/** Commas or spaces between the names. */
+/** The names in a text with commas or spaces between them. */
 const namesIn = (text: string): string[] => text.split(/[\s,]+/).filter((name) => name !== '')
 
-/** All databases, or some: chosen from those that there are, and named if they are yet to come. */
+/** The key is for all databases or for some. Those that exist are chosen from a list, others are typed. */
 const ScopeFields = ({ chosen, others }: { chosen: Signal<string[] | undefined>; others: Signal<string> }) => {
   const databases = catalogue.value?.databases ?? []
   const names = chosen.value ?? []

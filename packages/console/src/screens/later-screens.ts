@@ -1,4 +1,4 @@
-// What is not part of the first load: that is signing in and tables.
+// The screens that are loaded later. The first load has signing in and tables.
 
 export { AboutScreen } from './about.tsx'
 export { BucketScreen } from './buckets/bucket.tsx'

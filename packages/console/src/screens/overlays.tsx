@@ -4,7 +4,7 @@ import { CreateTable } from './create-table.tsx'
 import { Jump } from './jump.tsx'
 import { KeysHelp } from './keys-help.tsx'
 
-/** What can lie over every screen. */
+/** The dialogs that can lie over every screen. */
 export const Overlays = ({ of, onClose }: { of: Overlay; onClose: () => void }) => {
   switch (of.kind) {
     case 'jump':

@@ -15,7 +15,7 @@ import { Screen, Section } from '../ui/screen.tsx'
 // `#/_pad`: any request of the API, sent with the key of the session.
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
-/** Of a public key: queries are POST too. */
+/** The methods for a public key: queries are POST too. */
 const readingMethods = ['GET', 'POST', 'HEAD']
 const withBody = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 const historyMax = 50
@@ -35,16 +35,16 @@ interface Exchange {
   error?: unknown
 }
 
-/** Newest first, as long as the tab lives and the same organization is signed in. */
+/** The requests, newest first, for as long as the tab lives and the same organization is signed in. */
 const history = signal<{ organization: string; exchanges: Exchange[] }>({ organization: '', exchanges: [] })
 const emptyDraft: Sent = { method: 'GET', path: '/v1', headers: '', body: '' }
-/** What is typed, by organization: the next one to sign in must not see it. */
+/** The typed request, by organization: the next one to sign in must not see it. */
 const drafts = signal<ReadonlyMap<string, Sent>>(new Map())
 
 const exchangesOf = (organization: string): Exchange[] =>
   history.value.organization === organization ? history.value.exchanges : []
 
-/** One header a line, `Name: value`. */
+/** The headers of a text with one `Name: value` on each line. */
 const headersOf = (text: string): Record<string, string> =>
   Object.fromEntries(
     text
@@ -131,7 +131,7 @@ export const PadScreen = () => {
   const isRunning = useSignal(false)
   const current = useSignal<Exchange | undefined>(exchangesOf(organization)[0])
   const typed = drafts.value.get(organization) ?? emptyDraft
-  // What was typed with a secret key may have another method.
+  // A request that was typed with a secret key may have another method.
   const request = canWrite.value || readingMethods.includes(typed.method) ? typed : { ...typed, method: 'GET' }
   const change = (part: Partial<Sent>) => {
     drafts.value = new Map(drafts.value).set(organization, { ...typed, ...part })
@@ -151,7 +151,7 @@ export const PadScreen = () => {
       const answer = await exchange(method, path, options)
       done = { request, answer }
       announce(`Status ${answer.status}`)
-      // With a key of the reader's own in the headers, the session's key is not concerned.
+      // The session's key is not concerned if the headers have another key.
       const isOwnKey = !Object.keys(options.headers).some((name) => name.toLowerCase() === 'authorization')
       if (answer.status >= 400 && isOwnKey) {
         refusalOf(answer.status, answer.text, answer.headers.get('x-request-id'), key)

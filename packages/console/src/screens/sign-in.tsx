@@ -43,7 +43,7 @@ const keyForm = /^svc_(live|pub)_[0-9A-Za-z]{38}$/
 /** The key in a sign-in link. */
 const linkKey = (typed: string): string | undefined => /#key=(svc_live_[0-9A-Za-z]+)$/.exec(typed.trim())?.[1]
 
-/** What the address shows, in words; undefined for the first page. */
+/** The place that the address shows, in words; undefined for the first page. */
 const placeWords = (at: Route): string | undefined => {
   if (at.screen === 'home' || at.screen === 'unknown') return undefined
   if (!('db' in at) || at.db === undefined) return 'the page of this address'
@@ -68,7 +68,8 @@ export const describeOwn = (self: OwnKey): string =>
 const whatItMayDo = (key: string, self: OwnKey | undefined): string | undefined => {
   if (linkKey(key) !== undefined) return 'A sign-in link works once, and signs you in for 12 hours.'
   if (self !== undefined) return describeOwn(self)
-  if (key.startsWith('svc_live_')) return 'A secret key reads and writes all that it is not limited from.'
+  if (key.startsWith('svc_live_'))
+    return 'A secret key reads and writes everything, unless it is limited to some databases.'
   if (key.startsWith('svc_pub_')) return 'A public key only reads.'
   return undefined
 }
@@ -81,12 +82,12 @@ export const SignIn = () => {
   const error = useSignal<unknown>(undefined)
   const fault = useSignal<string | undefined>(undefined)
   const isRunning = useSignal(false)
-  /** What the server says of the key that is typed. */
+  /** The server's description of the key that is typed. */
   const self = useSignal<OwnKey | undefined>(undefined)
   useEffect(() => {
     document.title = 'Sign in · Cubby'
     input.current?.focus()
-    // While the key is pasted. If it fails, the screen that needs it says so.
+    // The other screens load while the key is pasted. If that fails, the screen that needs them says so.
     loadLater().catch(() => {})
     // The session ended before they were saved.
     const askAboutDrafts = (event: Event): void => {

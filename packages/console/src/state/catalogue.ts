@@ -14,13 +14,13 @@ import { canWrite } from './session.ts'
 
 // The databases with what is in them, for the rail and the first screens.
 
-/** So many databases are opened at once; the others when the reader asks. */
+/** The databases that are read at once. The others are read when the reader asks. */
 export const openedDatabasesMax = 8
 
 export interface Contents {
   tables: TableMetadata[]
   buckets: BucketMetadata[]
-  /** Empty for a public key, which may not list them. */
+  /** The list is empty for a public key, which may not read it. */
   tasks: TaskRow[]
   /** A list had more than a page. */
   isCut: boolean
@@ -102,7 +102,7 @@ export const forgetCatalogue = (): void => {
   runCounts.value = new Map()
 }
 
-/** After a change in a database, which may be the first that is known of it. */
+/** Reads the list again after a change in a database, which may be a new one. */
 export const refreshRail = (db: string): unknown =>
   catalogue.value?.databases.includes(db) ? loadContents(db) : loadCatalogue()
 
@@ -114,6 +114,6 @@ export const refreshCounts = async (): Promise<void> => {
   if (!canWrite.value || document.hidden || Date.now() - countedMs < oldMs) return
   countedMs = Date.now()
   const withTasks = [...contents.value].filter(([, found]) => 'tasks' in found && found.tasks.length > 0)
-  // What cannot be read now stays as it was shown.
+  // Counts that cannot be read now stay as they were shown.
   await Promise.all(withTasks.slice(0, openedDatabasesMax).map(([db]) => readTasks(db).catch(() => {})))
 }

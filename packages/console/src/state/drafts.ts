@@ -13,7 +13,7 @@ export interface Draft {
   ttl?: string
 }
 
-/** What a new record begins with. */
+/** The text that a new record begins with. */
 export const newText = '{\n  \n}'
 
 const drafts = new Map<string, Draft>()

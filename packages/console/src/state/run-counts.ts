@@ -3,7 +3,7 @@ import { pageRowsMax, runsCountedInListingMax } from '../../../server/src/core/l
 import { connection, pathOf, read } from '../api/request.ts'
 import type { RunStatus, TaskRow } from '../api/types.ts'
 
-// How many runs the tasks have, by status. The rail and the first page show what the screens of tasks have read last.
+// The numbers of runs by status. The rail and the first page show the numbers that the screens of tasks have read last.
 
 export type RunCounts = Record<RunStatus, number>
 
@@ -11,7 +11,7 @@ export type RunCounts = Record<RunStatus, number>
 export const showCount = (count: number, max: number): string =>
   `${count.toLocaleString('en')}${count >= max ? '+' : ''}`
 
-/** What is shown of a task: waiting and failed runs as text, and no text for none. */
+/** The numbers of waiting and failed runs as they are shown. An empty text means none. */
 export interface ShownCounts {
   queued: string
   failed: string
@@ -19,7 +19,7 @@ export interface ShownCounts {
 
 const shown = (count: number, max: number): string => (count === 0 ? '' : showCount(count, max))
 
-/** By `db/task`. */
+/** The counts by `db/task`. */
 export const runCounts = signal<ReadonlyMap<string, ShownCounts>>(new Map())
 
 export const keepCounts = (db: string, tasks: readonly TaskRow[], max: number): void => {
@@ -35,7 +35,7 @@ export interface TaskList {
   cursor: string | null
 }
 
-/** One request for the tasks of a database and their counts. An answer to a session that has ended is not kept. */
+/** Reads the tasks of a database and their counts by one request. An answer to a session that has ended is not kept. */
 export const readTasks = async (db: string, signal?: AbortSignal): Promise<TaskList> => {
   const { key } = connection
   const list = await read<TaskList>('GET', `${pathOf('v1', db, '_tasks')}?limit=${pageRowsMax}&counts=true`, { signal })

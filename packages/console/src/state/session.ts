@@ -5,7 +5,7 @@ import { connection, exchange } from '../api/request.ts'
 import type { CreateKeyResponse, OwnKey } from '../api/types.ts'
 import { shellCommand } from '../text/shell-command.ts'
 
-// Who is signed in. The key is in memory; in sessionStorage only if the reader asked to keep it in this tab.
+// The session. Its key is in memory, and in sessionStorage only if the reader asked to keep it in this tab, or a link led to it.
 
 const storageName = 'cubby.key'
 const sessionHours = 12
@@ -17,7 +17,7 @@ interface Session {
 }
 
 export const session = signal<Session | undefined>(undefined)
-/** Why the reader has to sign in, or to sign in again, or why a link changed nothing. */
+/** The reason why the reader has to sign in, or to sign in again, or why a link changed nothing. */
 export const signInNotice = signal<
   { label: 'Signed out' | 'Not signed in' | 'Still signed in'; text: string } | undefined
 >(undefined)
@@ -64,7 +64,7 @@ const call = async <T>(method: string, path: string, key: string, body?: object)
   return JSON.parse(answer.text) as T
 }
 
-/** What the key is and may do. */
+/** Asks the server for the kind and the rights of the key. */
 export const describeKey = (key: string): Promise<OwnKey> => call<OwnKey>('GET', '/api/keys/self', key)
 
 const forget = (): void => {
@@ -81,7 +81,7 @@ const begin = (key: string, self: OwnKey, isOwn: boolean): void => {
   session.value = { self, isOwn }
 }
 
-/** In the tab's storage until the tab is closed or the reader signs out. */
+/** Keeps the key in the tab's storage until the tab is closed or the reader signs out. */
 export const keepInTab = (keep: boolean): void => {
   isKept.value = keep
   const { key } = connection
@@ -100,7 +100,7 @@ const createOwnKey = async (key: string, given: OwnKey): Promise<{ key: string; 
   return { key: own, self: { ...others, ...metadata } }
 }
 
-/** When it is revoked, wherever that was done. */
+/** Called when the key is revoked, wherever that was done. */
 export const forgetLiveKey = (id: string): void => {
   liveKeys.value = liveKeys.value.filter(({ self }) => self.id !== id)
 }
@@ -116,12 +116,12 @@ const tryToRevoke = async (what: string, self: OwnKey, key: string): Promise<voi
   if (failure !== undefined) liveKeys.value = [...liveKeys.value, { what, self, error: failure }]
 }
 
-/** Again, with the key of the session. */
+/** Tries again, with the key of the session. */
 export const revokeLiveKey = async ({ what, self }: LiveKey): Promise<void> => {
   if (connection.key !== undefined) await tryToRevoke(what, self, connection.key)
 }
 
-/** Those of the organization that is signed in; of all while nobody is. */
+/** The keys of the organization that is signed in, or of all organizations while nobody is. */
 export const shownLiveKeys = computed(() =>
   liveKeys.value.filter(({ self }) => self.organization === (session.value?.self.organization ?? self.organization)),
 )
@@ -144,7 +144,7 @@ export const signIn = async (key: string, { keep = false, forHours = false }: Si
   keepInTab(keep)
 }
 
-/** With the key of a sign-in link, in the tab that shows the wanted address. */
+/** Signs in by the key of a sign-in link, in the tab that shows the wanted address. */
 export const signInByLink = async (key: string): Promise<void> => {
   const fault = await tryLink(key)
   if (fault !== undefined) throw new Error(`${fault}.`)
@@ -167,7 +167,7 @@ const leaveSession = (): (() => Promise<void>) => {
     // The key of the session last, because it revokes the others.
     for (const { what, self } of others) await tryToRevoke(what, self, key)
     await tryToRevoke('the 12-hour key', ended.self, key)
-    // It was dead before.
+    // The key was dead before.
     if (liveKeys.value.at(-1)?.error.status === 401) forgetLiveKey(ended.self.id)
   }
 }
@@ -226,7 +226,7 @@ const linkFault = ({ status, code, message }: ApiError): string => {
 
 const anotherLink = `Get a new one with ${shellCommand('console link')}`
 
-/** From the sign-in link, or the key kept in this tab. */
+/** Starts the session from the sign-in link, or from the key kept in this tab. */
 export const startSession = async (): Promise<void> => {
   connection.onRefusedKey = (_code, message) => {
     forget()
@@ -258,7 +258,7 @@ export const followSignInLink = async (shownHash = '#/'): Promise<void> => {
       : { label: 'Still signed in', text: `${fault}.` }
 }
 
-/** Why the link did not work. */
+/** Returns the reason why the link did not work. */
 const tryLink = async (key: string | undefined): Promise<string | undefined> => {
   try {
     if (session.value === undefined) await signInFromTab()

@@ -4,7 +4,7 @@ import type { TokenKind } from './tokens.ts'
 export interface Cell {
   kind: TokenKind | 'object' | 'array'
   text: string
-  /** Whether the value goes on after `text`: such a cell must not be copied as if it were whole. */
+  /** True if the value goes on after `text`: such a cell must not be copied as if it were whole. */
   isCut: boolean
 }
 
@@ -19,7 +19,7 @@ const kinds: Readonly<Record<string, Cell['kind']>> = {
   n: 'null',
 }
 
-/** As the server prints it, and halves of characters as JSON writes them. */
+/** The text as the server prints it, with halves of characters as JSON writes them. */
 const visible = (piece: string): string =>
   printable(piece).replace(/\p{Cs}/gu, (half) => JSON.stringify(half).slice(1, -1))
 
@@ -32,7 +32,7 @@ const matchAt = (pattern: RegExp, text: string, at: number): string | undefined 
   return pattern.exec(text)?.[0]
 }
 
-/** What is not cut: an escape, or a whole character. */
+/** The smallest piece that is not cut: an escape, or a whole character. */
 const pieceAt = (text: string, at: number): string =>
   matchAt(escaped, text, at) ?? String.fromCodePoint(text.codePointAt(at)!)
 

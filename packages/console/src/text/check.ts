@@ -56,7 +56,7 @@ const readNumber = (text: string, start: number): number => {
 
 const escaped = /["\\/bfnrt]|u[0-9a-fA-F]{4}/y
 
-/** Why the string that opens at `start` does not go on at `at`. */
+/** The reason why the string that opens at `start` does not go on at `at`. */
 const stringFault = (text: string, start: number, at: number): Fault => {
   const found = text[at]
   if (found === undefined) {
@@ -194,7 +194,7 @@ export const checkRecord = (text: string, bytesMax = dataBytesMax, sent: () => s
     const found = text[start] === '[' ? 'an array' : foundAt(text, start)
     return at(text, start, `expected an object, found ${found}; wrap it: { "value": … }`)
   }
-  // With the flag u this finds lone surrogates only. UTF-8 has none: the browser would send U+FFFD in its place.
+  // The flag u lets this find lone surrogates only. UTF-8 has none: the browser would send U+FFFD in its place.
   const lone = text.search(/\p{Cs}/u)
   if (lone !== -1) {
     const code = text.charCodeAt(lone).toString(16)

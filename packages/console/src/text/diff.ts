@@ -13,9 +13,9 @@ export interface DiffRow {
 const editsMax = 1_000
 
 interface Line {
-  /** Without its line break. */
+  /** The line without its line break. */
   text: string
-  /** With its line break, unless that is LF: two texts that differ only there must not look the same. */
+  /** The line with its line break, unless that is LF: two texts that differ only there must not look the same. */
   key: string
 }
 

@@ -56,17 +56,17 @@ export const helpAt = (text: string, at: number): string => {
   return mistakes.find(([pattern]) => pattern.test(rest))?.[1] ?? ''
 }
 
-/** Where a name is expected. */
+/** The help where a name is expected. */
 export const helpWithName = (text: string, at: number): string => {
   const name = wordAt(text, at)
   return name === '' ? helpAt(text, at) : `write "${shown(name)}" with a quote on both sides`
 }
 
-/** Where a value is expected. */
+/** The help where a value is expected. */
 export const helpWithValue = (text: string, at: number): string =>
   helpAt(text, at) || (/^[\p{L}_$]/u.test(text.slice(at, at + 2)) ? 'a string stands in double quotes' : '')
 
-/** Behind a name or a value. */
+/** The help behind a name or a value. */
 export const helpBehind = (text: string, at: number): string => {
   const before = text[at - 1] ?? ''
   if (wordAt(text, at) === '') return helpAt(text, at)
@@ -74,7 +74,7 @@ export const helpBehind = (text: string, at: number): string => {
   return /\d/.test(before) ? 'a number has decimal digits only' : ''
 }
 
-/** After a backslash. */
+/** The help after a backslash. */
 export const helpWithEscape = (character: string | undefined): string =>
   character === "'" ? 'write it without the backslash' : 'write \\\\ for a backslash'
 

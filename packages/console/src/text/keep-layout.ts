@@ -9,7 +9,7 @@ import { isClosing, isOpening } from './scan.ts'
 
 interface Tokens {
   text: string
-  /** Of each token. A last one, which is empty, stands for the end. */
+  /** The offsets of each token. A last token, which is empty, stands for the end. */
   starts: number[]
   ends: number[]
 }
@@ -36,7 +36,7 @@ const spaceBefore = ({ text, starts, ends }: Tokens, i: number): string => text.
 const numbersOf = (tokens: Tokens, numbered: (texts: Iterable<string>) => Int32Array): Int32Array =>
   numbered(tokens.starts.map((_, i) => tokenAt(tokens, i)))
 
-/** What follows commas and colons in a text of one line. Undefined if the text has several lines. */
+/** The white space after commas and colons in a text of one line; undefined if the text has several lines. */
 const lineStyle = (stored: Tokens): ((before: string) => string) | undefined => {
   const spaces: Record<string, string> = {}
   for (let i = 1; i < stored.starts.length; i++) {
@@ -47,7 +47,7 @@ const lineStyle = (stored: Tokens): ((before: string) => string) | undefined => 
   return (before) => (before === ',' || before === ':' ? (spaces[before] ?? spaces[':'] ?? '') : '')
 }
 
-/** How many objects and arrays are open before each token. */
+/** The number of objects and arrays that are open before each token. */
 const levelsOf = (tokens: Tokens): Int32Array => {
   let level = 0
   return Int32Array.from(tokens.starts, (start) => {
@@ -60,7 +60,7 @@ const levelsOf = (tokens: Tokens): Int32Array => {
 export interface Kept {
   /** The tokens of the edited text. */
   text: string
-  /** How much of the white space is that of the edited text: none, that between new tokens, or all. */
+  /** The part of the white space that is taken from the edited text: none, that between new tokens, or all. */
   taken: 'none' | 'part' | 'all'
 }
 
@@ -81,7 +81,7 @@ export const keepLayout = (stored: string, edited: string): Kept => {
   })
   const style = lineStyle(before)
   const levels = levelsOf(before)
-  /** Of the white space around what was removed, that outside of it. */
+  /** The white space outside of the removed tokens: there is some on both of their sides. */
   const outer = (left: number, right: number): string => {
     const isOpen = isOpening(before.text.charCodeAt(before.starts[left - 1]!))
     const isLeft = levels[left] === levels[right] ? isOpen : levels[left]! < levels[right]!
@@ -93,7 +93,7 @@ export const keepLayout = (stored: string, edited: string): Kept => {
     const token = tokenAt(after, i)
     const last = i === 0 ? '' : tokenAt(after, i - 1)
     const from = sources[i]!
-    /** Where the white space behind the token before this one is in the stored text. */
+    /** The stored token that follows the one before this token. */
     const behind = i === 0 ? 0 : sources[i - 1]! + 1
     const isBehindNew = i > 0 && behind === 0
     let space = ''
@@ -111,7 +111,7 @@ export const keepLayout = (stored: string, edited: string): Kept => {
   return { text, taken }
 }
 
-/** Whether two texts differ in white space only. */
+/** True if two texts differ in white space only. */
 export const hasSameTokens = (a: string, b: string): boolean => {
   let i = skipSpace(a, 0)
   let j = skipSpace(b, 0)

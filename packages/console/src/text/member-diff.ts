@@ -8,7 +8,7 @@ const pathTo = (path: string, name: string): string => {
   return path === '' ? step : `${path}.${step}`
 }
 
-/** By name, and the second of two members with one name by its place among them. */
+/** Finds members by name, and the second of two members with one name by its place among them. */
 const byName = (members: Member[]): Map<string, Member> => {
   const named = new Map<string, Member>()
   for (const member of members) {

@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { ErrorBox } from './error-box.tsx'
 
-// What the handlers of events do: they set a signal, or start a request whose error is shown.
+// Handlers of events: they set a signal, or start a request whose error is shown.
 
 /** Sets the signal to this value. */
 export const set =
@@ -19,7 +19,7 @@ export const into =
 
 interface Action {
   isRunning: boolean
-  /** What the last run threw. */
+  /** The error that the last run threw. */
   error: unknown
   run: (work: () => unknown) => Promise<void>
 }

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-// What screen readers say without moving the focus. See live-regions.tsx.
+// Messages that screen readers say without moving the focus. See live-regions.tsx.
 
 /** A text stays for so long beside newer ones: "1 record" comes right after "Saved", and both are said. */
 const staysMs = 5_000

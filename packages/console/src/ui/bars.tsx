@@ -4,7 +4,7 @@ interface Bar {
 }
 
 interface Props {
-  /** What is shown, for screen readers. */
+  /** The title of the chart, also for screen readers. */
   title: string
   bars: Bar[]
   /** A count as text: bytes, runs, writes. */

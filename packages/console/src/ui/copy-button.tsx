@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals'
 import { alarm, announce } from './announce.ts'
 
-/** Over plain `http` on another host than localhost there is no `navigator.clipboard`. */
+/** A page over plain `http` on another host than localhost has no `navigator.clipboard`. */
 const copyBySelection = (text: string): boolean => {
   const area = document.createElement('textarea')
   area.value = text
   area.className = 'offscreen'
   const focused = document.activeElement
-  // In a modal dialog only what is inside it can have the focus.
+  // Only elements inside a modal dialog can have the focus while it is open.
   ;(document.querySelector('dialog[open]') ?? document.body).append(area)
   area.select()
   const isDone = document.execCommand('copy')
@@ -22,20 +22,20 @@ const copyText = async (text: string): Promise<boolean> => {
       await navigator.clipboard.writeText(text)
       return true
     } catch {
-      // Not allowed here: try the old way.
+      // The browser does not allow it here. The old way may work.
     }
   }
   return copyBySelection(text)
 }
 
 interface Props {
-  /** Made when it is needed. */
+  /** The text is made when it is needed. */
   text: () => string
   label?: string
   class?: string
-  /** For screen readers, if the label alone does not say what is copied. */
+  /** The name of the copied thing for screen readers, if the label alone does not say it. */
   what?: string
-  /** In a menu. */
+  /** The role of a button in a menu. */
   role?: 'menuitem'
 }
 

@@ -8,7 +8,7 @@ const tabs = [
   ['tasks', 'Tasks', 'tasks'],
 ] as const
 
-/** What a database has, each kind with its number. A public key does not count tasks. */
+/** The kinds of things in a database, each with its number. A public key does not count tasks. */
 export const DatabaseTabs = ({ db, at }: { db: string; at: (typeof tabs)[number][0] }) => {
   const found = contents.value.get(db)
   const counts = found && !('error' in found) ? found : undefined

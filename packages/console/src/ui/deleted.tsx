@@ -20,7 +20,7 @@ const dayMs = 86_400_000
 /** The first hour after the deletion counts as a whole day. */
 const graceMs = 3_600_000
 
-/** In whole days, so that nobody relies on hours that are not left. */
+/** The time left in whole days, so that nobody relies on hours that are not left. */
 export const daysLeft = (untilMs: number, nowMs: number): string => {
   const days = Math.floor((untilMs - nowMs + graceMs) / dayMs)
   if (days < 1) return 'less than a day'
@@ -50,11 +50,11 @@ interface Props<T> {
   what: string
   title?: string
   things: T[]
-  /** Absent: the reader may only look. */
+  /** The function is absent if the reader may only look. */
   restore?: (thing: T) => Promise<unknown>
 }
 
-/** What was deleted and can be restored; several may have the same name. */
+/** The deleted things that can be restored. Several may have the same name. */
 export const Deleted = <T extends DeletedThing>({ what, title = `Deleted ${what}s`, things, restore }: Props<T>) => {
   const restoring = useAction()
   if (things.length === 0) return null

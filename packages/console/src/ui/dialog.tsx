@@ -16,7 +16,7 @@ interface Props {
   title: string
   onClose: () => void
   children: ComponentChildren
-  /** Wider than a question. */
+  /** True for a dialog that is wider than a question. */
   isWide?: boolean
 }
 
@@ -52,7 +52,7 @@ export const Dialog = ({ title, onClose, children, isWide = false }: Props) => {
         </button>
       </div>
       {children}
-      {/* What is outside a modal dialog is silent while it is open. */}
+      {/* Live regions outside a modal dialog are silent while it is open. */}
       <LiveRegions />
     </dialog>
   )

@@ -9,7 +9,7 @@ import { CopyButton } from './copy-button.tsx'
 
 interface Props {
   error: unknown
-  /** Shown as "Try again". */
+  /** The action of the button "Try again". */
   retry?: () => unknown
 }
 
@@ -18,7 +18,7 @@ const factsOf = (error: unknown): string =>
     ? [error.code, error.field, error.requestId].filter((fact) => fact !== undefined).join(' · ')
     : ''
 
-/** Where the screen is about a table that does not exist. */
+/** The button on the screen of a table that does not exist. */
 const CreateMissing = ({ error }: { error: unknown }) => {
   const at = route.value
   if (!(error instanceof ApiError) || error.code !== 'table_not_found') return null

@@ -10,7 +10,7 @@ import { Dialog } from './dialog.tsx'
 interface FieldProps {
   label: string
   hint?: ComponentChildren
-  /** What is wrong with the value. */
+  /** The fault of the value. */
   fault?: string
   children: (id: string, describedBy: string | undefined) => ComponentChildren
 }
@@ -122,18 +122,18 @@ interface FormDialogProps {
   title: string
   /** The verb on the button. */
   action: string
-  /** What it throws is shown above the buttons. */
+  /** An error that it throws is shown above the buttons. */
   run: () => unknown
-  /** By Esc or the cross. */
+  /** Called by Esc and the cross. */
   onClose: () => void
-  /** By the button; the same unless given. */
+  /** Called by the button; the same unless given. */
   onCancel?: () => void
   /** The words on that button. A question whose verb is "cancel" needs others than "Cancel". */
   cancel?: string
   isWide?: boolean
   isDisabled?: boolean
   isDangerous?: boolean
-  /** Said if `run` may have had its effect without an answer. */
+  /** The text that is shown if `run` may have had its effect without an answer. */
   ifUnknown?: string
   /** Buttons between the two. */
   more?: ComponentChildren
@@ -192,11 +192,11 @@ interface ConfirmProps {
   children: ComponentChildren
   /** The verb on the button. */
   action: string
-  /** If given, the reader types it first. */
+  /** The reader types this name first, if it is given. */
   name?: string
   isDangerous?: boolean
   cancel?: string
-  /** What it throws is shown; after it has ended the dialog closes. */
+  /** An error that it throws is shown. The dialog closes after it has ended. */
   run: () => unknown
   onClose: () => void
 }

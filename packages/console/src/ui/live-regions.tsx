@@ -1,6 +1,6 @@
 import { polite, urgent } from './announce.ts'
 
-/** Only what is added is said, not the texts before it again. */
+/** Screen readers say only the added text, not the texts before it again. */
 export const LiveRegions = () => (
   <>
     <div class="offscreen" role="status" aria-atomic="false">

@@ -7,7 +7,7 @@ import { ErrorBox } from './error-box.tsx'
 const quietMs = 200
 
 export interface Loaded<T> {
-  /** Of the last load that ended; stays while the next one runs. */
+  /** The value of the last load that ended. It stays while the next one runs. */
   value: Signal<T | undefined>
   error: Signal<unknown>
   /** True only 200 ms after the load began. */
@@ -58,7 +58,7 @@ export const Placeholder = ({ rows = 5 }: { rows?: number }) => (
   </div>
 )
 
-/** Nothing for 200 ms, then placeholders: for what is not loaded by `useLoad`. */
+/** Shows nothing for 200 ms, then placeholders. It is for content that `useLoad` does not load. */
 export const LatePlaceholder = () => {
   const isSlow = useSignal(false)
   useEffect(() => {
@@ -89,7 +89,7 @@ interface Paged<T> {
   /** The first page; reloading it drops the others. */
   first: Loaded<Page<T>>
   items: () => T[]
-  /** Null: there is no more. */
+  /** The cursor is null if there is no more. */
   cursor: Signal<string | null>
   more: () => Promise<void>
   moreError: Signal<unknown>

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 
-/** Whether the page is as the media query says, now and when that changes. */
+/** True while the page is as the media query says. */
 export const useMedia = (media: MediaQueryList): boolean => {
   const isMatching = useSignal(media.matches)
   useEffect(() => {

@@ -24,23 +24,23 @@ import { set } from './action.tsx'
 import { ErrorBox } from './error-box.tsx'
 import { Confirm } from './form.tsx'
 
-// On the left: who is signed in, a filter, the databases with what is in them, and the pages of no database.
+// The list on the left: the account, a filter, the databases with what is in them, and the pages of no database.
 
 const failedOf = (db: string, { tasks }: Contents): string[] =>
   tasks.flatMap(({ task }) => runCounts.value.get(`${db}/${task}`)?.failed || [])
 
-/** Of all its tasks, as text; empty if none has failed. */
+/** The number of failed runs of all tasks in a database, as text; empty if none has failed. */
 export const failedSum = (db: string, found: Contents): string => {
   const failed = failedOf(db, found)
   const sum = failed.reduce((total, count) => total + Number(count.replaceAll(/\D/g, '')), 0)
   return sum === 0 ? '' : `${sum.toLocaleString('en')}${failed.some((count) => count.endsWith('+')) ? '+' : ''}`
 }
 
-/** In red, with the word: never colour alone. */
+/** The number in red, with the word: never colour alone. */
 export const FailedCount = ({ count }: { count: string | undefined }) =>
   count ? <strong class="failed-count">{count} failed</strong> : null
 
-/** Below a filtered list: a filter finds only what was read. */
+/** The line below a filtered list: a filter finds only what was read. */
 export const UnreadDatabases = ({ class: className }: { class: string }) => {
   const unread = unreadDatabases.value
   if (unread.length === 0) return null
@@ -73,7 +73,7 @@ const isCurrent = (to: Route, at: Route): boolean => {
   return current === href || current.startsWith(`${href}/`) || current.startsWith(`${href}?`)
 }
 
-/** So many entries of a database are listed before the reader has to open it. */
+/** The entries of a database that are listed. The filter finds the others. */
 const listedMax = 200
 
 const EntryLink = ({ db, entry }: { db: string; entry: Entry }) => {
@@ -117,7 +117,7 @@ const DatabasePart = ({ db, filter, isOpen, fold }: DatabasePartProps) => {
     all.push({ name: at.task, kind: 'task', to: { screen: 'task', db, task: at.task } })
   const matching = filter === '' || db.includes(filter) ? all : all.filter(({ name }) => name.includes(filter))
   const isListed = isOpen || filter !== ''
-  // Where the reader is, is always listed.
+  // The place where the reader is is always listed.
   const listed = matching.filter(({ to }, i) => (isListed && i < listedMax) || isCurrent(to, at))
   if (filter !== '' && matching.length === 0 && !db.includes(filter)) return null
   return (
@@ -233,7 +233,7 @@ const Account = () => {
   )
 }
 
-/** Which databases the reader has opened or closed; the others are open if there are few. */
+/** The databases that the reader has opened or closed. The others are open if there are few. */
 const useFolds = () => {
   const name = `folds.${session.value?.self.organization}`
   const folds = useSignal<Record<string, boolean>>(preference(name, {}))

@@ -8,7 +8,7 @@ interface Crumb {
 }
 
 interface Props {
-  /** Where the screen is, outermost first. */
+  /** The path of the screen, outermost first. */
   path?: Crumb[]
   title: string
   /** Data such as a key or a file name is set in the font of data. */

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { messageOf } from '../api/error.ts'
 import { announce } from './announce.ts'
 
-// Only for what is out of sight when it is done. One message at a time, and beside it one with Undo: the newest of each.
+// Messages about things that are out of sight when they are done. The newest message is shown, and the newest one with Undo.
 
 interface Toast {
   id: number
@@ -18,7 +18,7 @@ const close = (id: number): void => {
   toasts.value = toasts.value.filter((toast) => toast.id !== id)
 }
 
-/** What `undo` throws is said by another toast. */
+/** An error that `undo` throws is said by another toast. */
 export const toast = (text: string, undo?: () => unknown): void => {
   const id = ++lastId
   toasts.value = [

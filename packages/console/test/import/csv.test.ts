@@ -11,7 +11,7 @@ import { linesOf } from '../../src/screens/import/read-lines.ts'
 
 // If both did not read the same, a file would give other records in the console than in the shell.
 
-/** What a line gives: a record, or that it is refused, or nothing. The words of a refusal are each program's own. */
+/** The result of a line: a record, a refusal, or nothing. The words of a refusal are each program's own. */
 type Given = { hashKey: string; rangeKey: string; data: string } | 'refused' | 'nothing'
 type All = Given[] | 'the file is refused'
 

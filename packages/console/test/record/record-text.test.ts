@@ -172,7 +172,7 @@ describe('mine and the stored text', () => {
     expect(memberDiffs('{"a":1,"b":[ ]}', '{ "b" : [],"a":1 }')).toEqual([])
   })
 
-  // What would go wrong: taking one value of somebody else changes, rounds or drops another one.
+  // The risk: taking one value of somebody else changes, rounds or drops another one.
   test('members are taken one by one, and the text of the others stays as it is', () => {
     const mine = '{"n":12345678901234567890,"\\u0041":1.0,"b":{"c":1e400,"d":"x"},"old":0,"dup":1,"dup":2}'
     const stored = '{"n":5,"b":{"d":"y","c":2},"new":{"x": 0.10},"\\u0041":1.0,"dup":1,"dup":3}'

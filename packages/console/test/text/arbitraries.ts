@@ -3,7 +3,7 @@ import { jsonText } from '../../../server/test/core/json-text.ts'
 
 export { jsonText, type Placed, space } from '../../../server/test/core/json-text.ts'
 
-/** What faults are made of, and what only looks like one. */
+/** Pieces that faults are made of, and pieces that only look like one. */
 const pieces = [
   ...'{}[],:"\\/\'`#-+.0123456789eEtrufalsn \t\n\r\0\u000b\u001f\u007f\u00a0\u2028\u202e\ufeffé€;=',
   '\u{1f600}',

@@ -196,9 +196,9 @@ describe('what is wrong', () => {
   })
 })
 
-/** Whether the server takes the text as `data` and stores it as it is. */
+/** True if the server takes the text as `data` and stores it as it is. */
 const serverTakes = (text: string): boolean => {
-  // What is sent is UTF-8, which has no lone surrogates.
+  // The request is UTF-8, which has no lone surrogates.
   if (!text.isWellFormed()) return false
   const body = `{"hashKey":"h","data":${text}}`
   try {

@@ -38,7 +38,7 @@ const longestCommon = (a: string[], b: string[]): number => {
   return row.at(-1)!
 }
 
-/** Without a limit on the work, it would be a thousand times and more. */
+/** The work would be a thousand times more without a limit. */
 const readTimesMax = 200
 
 describe('two texts side by side', () => {
@@ -120,7 +120,7 @@ describe('two texts side by side', () => {
       ],
       ['the other way round', numbered, numbered.split('\n').reverse().join('\n')],
     ]
-    // What any comparison must do. On a quiet machine it takes some milliseconds.
+    // The least that any comparison must do. It takes some milliseconds on a quiet machine.
     const readMs = bestMs(() => new Set([...numbered.split('\n'), ...pairs[1]![2].split('\n')]), 9)
     for (const [name, mine, theirs] of pairs) {
       const times = bestMs(() => diffLines(mine, theirs), 3) / readMs

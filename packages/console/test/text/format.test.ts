@@ -4,7 +4,7 @@ import { checkJson } from '../../src/text/check.ts'
 import { compactJson, formatJson } from '../../src/text/format.ts'
 import { almostJson, costGrowth, costGrowthMax, jsonText, largeRecord, space } from './arbitraries.ts'
 
-/** Without the white space outside strings. */
+/** The text without the white space outside strings. */
 const bare = (text: string): string =>
   text.replaceAll(/"(?:[^"\\]|\\.)*"|[ \t\r\n]+/g, (found) => (found.startsWith('"') ? found : ''))
 

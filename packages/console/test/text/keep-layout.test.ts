@@ -5,7 +5,7 @@ import { keepLayout } from '../../src/text/keep-layout.ts'
 import { anyText, costGrowth, costGrowthMax, jsonText, largeRecord, type Placed, space } from './arbitraries.ts'
 
 const allIn = (placed: Placed): Placed[] => [placed, ...placed.children.flatMap(({ value }) => allIn(value))]
-/** What a value is replaced by: anything that is JSON. */
+/** The new value: anything that is JSON. */
 const value = fc.oneof(
   jsonText.map(({ text }) => text.trim()),
   fc.constantFrom('1', '"x"', '[]', '{}', 'null'),
@@ -24,7 +24,7 @@ describe('edits of formatted text', () => {
     )
   })
 
-  // What would go wrong: who corrects one word in a record would change bytes that nobody looked at.
+  // The risk: who corrects one word in a record would change bytes that nobody looked at.
   test('of one changed value: no byte outside of it changes', () => {
     fc.assert(
       fc.property(space, jsonText, fc.nat(), value, (before, { text, placed }, which, changed) => {

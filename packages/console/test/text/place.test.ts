@@ -25,7 +25,7 @@ describe('line and column', () => {
     fc.assert(
       fc.property(anyText, fc.nat({ max: 60 }), (text, where) => {
         const offset = Math.min(where, text.length)
-        // Not between the halves of a pair or of CR LF, where no character starts.
+        // No character starts between the halves of a pair or of CR LF.
         fc.pre(!/^[\udc00-\udfff]/.test(text.slice(offset)) && !/\r$/.test(text.slice(0, offset)))
         const lines = text.slice(0, offset).split(/\r\n|\n|\r/)
         expect(placeOf(text, offset)).toEqual({ line: lines.length, column: [...lines.at(-1)!].length + 1 })

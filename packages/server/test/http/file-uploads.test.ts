@@ -392,16 +392,19 @@ describe('uploads at once', () => {
         const answer = await put()
         return answer.status === 503 && refused(answer, 503, 'unavailable').message.includes(who) ? true : undefined
       })
-    // More than there is room for: one that arrives while `isFullFor` tries may be refused instead. Half of the places each, so
-    // that nobody may take another's.
+    // More than there is room for. Each organization has half of them, so that neither may take room from the other.
     const more = 4
     for (let n = 0; n < uploadsMax / 2; n++) await hold(first.at(`u${n}`), first.api.key)
     for (let n = uploadsMax / 2; n < uploadsMax + more; n++) await hold(await urlOf(`u${n}`))
+    const statuses: number[] = []
+    const answers = open.map(async (connection) => statuses.push((await connection.answer()).status))
+    // Until then a slow server may not have read the last requests, and would find room for them after the others.
+    await eventually('all others are refused', () => statuses.length === more || undefined)
     await isFullFor(() => second.tryPut('more', 'x'), 'on this server')
     const target = await urlOf('one more')
     refused(await service.server.raw('PUT', target, { body: 'x' }), 503, 'unavailable')
     for (const connection of open) connection.send('cd')
-    const statuses = await Promise.all(open.map(async (connection) => (await connection.answer()).status))
+    await Promise.all(answers)
     for (const connection of open) connection.close()
     expect(statuses.filter((status) => status === 503)).toHaveLength(more)
     expect(statuses.filter((status) => status === 200)).toHaveLength(uploadsMax)

@@ -71,7 +71,7 @@ const prepare = async (sample: Sample): Promise<{ stage: Stage; key: string; res
   const stage = new Stage()
   const response = { status: example.status, value: example.response }
   for (const step of [...document['x-given'], ...(example.given ?? [])]) {
-    const { method, path, response: shown } = step
+    const { method, path, answer: shown } = step
     if (isRepetition(sample) && path.endsWith('/run')) continue
     const came = await server.raw(method, stage.translate(path), { key, ...stage.sent(step) })
     if (came.status >= 400) throw new Error(`${method} ${path} answered ${came.text}`)

@@ -17,7 +17,7 @@ interface Props {
   onClose: () => void
 }
 
-/** What the bucket is, and its deletion. */
+/** The facts of the bucket, and its deletion. */
 export const BucketAbout = ({ db, bucket, onClose }: Props) => {
   const path = bucketPath(db, bucket)
   const isDeleting = useSignal(false)

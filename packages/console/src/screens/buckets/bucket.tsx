@@ -51,7 +51,7 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
   const typing = useRef<ReturnType<typeof setTimeout>>(undefined)
   /** The prefix that typing has put into the address. */
   const typedAddress = useRef<string>(undefined)
-  /** Of the query whose files are shown: while another is typed, nothing is known of it. */
+  /** The prefix of the query whose files are shown. Nothing is known of another prefix while it is typed. */
   const askedPrefix = useSignal('')
   /** The prefix of the list that was asked for last; its answer may not have come. */
   const lastAsked = useRef<string>(undefined)
@@ -92,7 +92,7 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
     announce(counted.value)
   }
 
-  // What is in the address is listed: a folder that was opened, the way back, a name that was typed.
+  // The list follows the address: a folder that was opened, the way back, a name that was typed.
   useEffect(() => {
     // More may have been typed since: it must stay.
     const isTyped = addressed === typedAddress.current

@@ -5,12 +5,12 @@ import { Dialog } from '../../ui/dialog.tsx'
 
 interface Props {
   what: string
-  /** Both as JSON text. */
+  /** Both versions as JSON text. */
   mine: string
   stored: string
   onKeep: () => void
   onTake: () => void
-  /** What it throws is shown. */
+  /** An error that it throws is shown. */
   save: () => Promise<unknown>
 }
 

@@ -21,7 +21,7 @@ interface Props {
   db: string
   bucket: string
   file: FileRow
-  /** After a save, or when the reader takes what is stored. */
+  /** Called after a save, or when the reader takes the stored version. */
   onStored: (file: FileRow) => void
 }
 
@@ -73,7 +73,7 @@ export const FileEditor = ({ db, bucket, file, onStored }: Props) => {
       announce('Saved')
     } catch (thrown) {
       if (!(thrown instanceof ApiError) || thrown.status !== 412) throw thrown
-      // Of a file that is gone the record is a 404, which is what the reader has to know.
+      // The request for a file that is gone gets a 404, and the reader has to know that.
       conflict.value = await read<FileRow>('GET', `${path}?record=true`)
     }
   }

@@ -3,7 +3,7 @@ import { parseIsoDateTime } from '../../../../server/src/core/text/iso-date-time
 import type { FileRow } from '../../api/types.ts'
 import { checkJson, checkRecord, recordBytes } from '../../text/check.ts'
 
-// What can be changed about a file, as the texts of a form.
+// The facts of a file that can be changed, as the texts of a form.
 
 export interface FileForm {
   visibility: string
@@ -63,7 +63,7 @@ export const patchOf = (form: FileForm, base: FileForm): string | undefined => {
   return changed.length === 0 ? undefined : `{${changed.map(([name, text]) => `"${name}":${text}`).join(',')}}`
 }
 
-/** All of it as JSON, to compare two versions. */
+/** The whole form as JSON, to compare two versions. */
 export const formText = (form: FileForm): string =>
   `{\n${Object.entries(textsOf(form))
     .map(([name, text]) => `  "${name}": ${checkJson(text).ok ? text : JSON.stringify(text)}`)

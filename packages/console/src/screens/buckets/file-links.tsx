@@ -9,7 +9,7 @@ import { Failure, into, useAction } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Check, Choice } from '../../ui/form.tsx'
 
-/** Seconds, with their words. */
+/** The choices in seconds, with their words. */
 const times = [
   ['900', '15 minutes'],
   ['3600', '1 hour'],

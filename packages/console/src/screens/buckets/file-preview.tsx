@@ -8,7 +8,7 @@ import { Code, JsonView } from '../../ui/json-view.tsx'
 import { Shown, useLoad } from '../../ui/load.tsx'
 import { isPicture, mediaTypeOf, Picture } from './preview.tsx'
 
-/** Larger ones are shown when the reader asks. */
+/** Larger files are shown when the reader asks. */
 const pictureBytesMax = 5_000_000
 const textBytesMax = 200_000
 
@@ -20,7 +20,7 @@ interface Props {
 
 const isJson = (type: string): boolean => type === 'application/json' || type.endsWith('+json')
 
-/** Whole and as it is. */
+/** Shows the whole text as it is. */
 const TextPreview = ({ db, bucket, file }: Props) => {
   const text = useLoad(
     async (signal) => (await readBytes(filePath(db, bucket, file.name), signal)).text(),

@@ -15,13 +15,13 @@ export const VisibilityTag = ({ of }: { of: FileRow['visibility'] }) => (
 interface Props {
   db: string
   bucket: string
-  /** Where the reader is: names are shown from there on. */
+  /** The folder that the reader is in: names are shown without it. */
   folder: string
   folders: readonly string[]
   files: readonly FileRow[]
-  /** Names. */
+  /** The names of the chosen files. */
   selected: Signal<ReadonlySet<string>>
-  /** Just uploaded: they mark themselves. */
+  /** The files that were just uploaded mark themselves. */
   changed: ReadonlySet<string>
 }
 

@@ -1,7 +1,7 @@
 import type { FileRow, Page } from '../../api/types.ts'
 import { hrefOf, type Route, readQuery, writeQuery } from '../../router.ts'
 
-// Where the reader is in a bucket: the prefix of the names that are listed, which is in the address. Folders are not stored; they
+// The place in a bucket is the prefix of the names that are listed, which is in the address. Folders are not stored; they
 // are the parts of names up to a `/`.
 
 export type Entry = { folder: string } | FileRow
@@ -15,7 +15,7 @@ export const entriesOf = ({ items, folders = [], ...page }: Page<FileRow> & { fo
 /** The part up to the last `/`. */
 export const folderOf = (name: string): string => name.slice(0, name.lastIndexOf('/') + 1)
 
-/** Without the folder that the reader is in. */
+/** The name without the folder that the reader is in. */
 export const inFolder = (name: string, folder: string): string =>
   name.startsWith(folder) ? name.slice(folder.length) : name
 
@@ -28,7 +28,7 @@ export const routeTo = (db: string, bucket: string, prefix: string): Route => ({
 
 export const folderHref = (db: string, bucket: string, folder: string): string => hrefOf(routeTo(db, bucket, folder))
 
-/** Of the address of a bucket; undefined if it has something else behind its `?`. */
+/** The prefix in the address of a bucket; undefined if the address has something else behind its `?`. */
 export const prefixOf = (query = ''): string | undefined => {
   if (query === '') return ''
   const pairs = readQuery(query)

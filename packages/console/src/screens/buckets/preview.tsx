@@ -17,7 +17,7 @@ export const mediaTypeOf = ({ contentType }: Pick<FileRow, 'contentType'>): stri
 
 export const isPicture = (file: FileRow): boolean => shownTypes.test(mediaTypeOf(file))
 
-/** Few at once: a page of pictures must not hold up the other requests. */
+/** The number of pictures that load now. Only a few load at once, so that they do not hold up other requests. */
 let running = 0
 const waiting: (() => void)[] = []
 
@@ -37,7 +37,7 @@ interface PictureProps {
   bucket: string
   file: FileRow
   alt: string
-  /** Without an error the server has the bytes, and they are no picture. */
+  /** No error means that the server has the bytes, and they are no picture. */
   onFail: (error?: unknown) => void
 }
 

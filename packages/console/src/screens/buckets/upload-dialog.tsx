@@ -14,10 +14,10 @@ interface Props {
   onClose: () => void
 }
 
-/** So many names are listed before the upload. */
+/** The names that are listed before the upload. */
 const listedMax = 100
 
-/** Where the files go and who may read them, before anything is sent. */
+/** Asks where the files go and who may read them, before anything is sent. */
 export const UploadDialog = ({ db, bucket, files, prefix, onClose }: Props) => {
   const folder = useSignal(prefix.slice(0, prefix.lastIndexOf('/') + 1))
   const isPublic = useSignal(false)

@@ -18,7 +18,7 @@ type UploadState =
 
 export interface Upload {
   id: number
-  /** Whose it is: another organization must neither see it nor get the file. */
+  /** The owner: another organization must neither see the upload nor get the file. */
   organization: string | undefined
   db: string
   bucket: string
@@ -129,7 +129,7 @@ export const dropUploads = (dropped: readonly Upload[]): void => {
   pump()
 }
 
-/** Again, over `replaces` if the reader has agreed to that. */
+/** Uploads once more, over `replaces` if the reader has agreed to that. */
 export const sendAgain = (upload: Upload, replaces: FileRow | undefined): void => {
   upload.replaces = replaces
   upload.state.value = { at: 'waiting' }

@@ -4,7 +4,7 @@ import { Heads } from '../../ui/list.tsx'
 import { type CsvFormat, cellText } from './csv.ts'
 import { type CsvHead, delimiters } from './csv-head.ts'
 
-/** What the reader chose of the columns, without the delimiter, which is that of the head. */
+/** The reader's choices about the columns. The delimiter is that of the head. */
 export type Columns = Omit<CsvFormat, 'delimiter'>
 
 const shownCharactersMax = 200
@@ -70,7 +70,7 @@ interface Props {
   onDelimiter: (delimiter: string) => void
 }
 
-/** Which columns are the keys and which are numbers, over the first rows of the file. */
+/** The choice of the columns that are keys and numbers, above the first rows of the file. */
 export const CsvFields = ({ head, chosen, onDelimiter }: Props) => {
   const { columns, rows } = head
   const { hashKey, rangeKey, numbers } = chosen.value

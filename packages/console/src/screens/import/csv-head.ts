@@ -1,7 +1,7 @@
 import { CsvReader, type CsvRow, jsonNumber } from './csv.ts'
 import { linesOf } from './read-lines.ts'
 
-// What the reader sees of a CSV file before it is imported.
+// The part of a CSV file that is shown before it is imported.
 
 export interface CsvHead {
   delimiter: string
@@ -33,7 +33,7 @@ export const delimiters = [
   ['|', 'vertical bar'],
 ] as const
 
-/** With the delimiter, or the one that the first line most likely has: spreadsheets of many countries write a semicolon. */
+/** Reads the head with the delimiter, or with the one that the first line most likely has: many spreadsheets write a semicolon. */
 export const readHead = async (file: File, delimiter?: string): Promise<CsvHead> => {
   const head = await readWith(file, delimiter ?? ',')
   const [only] = head.columns
@@ -45,7 +45,7 @@ export const readHead = async (file: File, delimiter?: string): Promise<CsvHead>
 const named = (columns: readonly string[], names: readonly string[]): string | undefined =>
   columns.find((column) => names.includes(column.toLowerCase().replaceAll(/[^a-z]/g, '')))
 
-/** What is offered at first; the reader sees it and may change it. */
+/** The format that is offered at first. The reader sees it and may change it. */
 export const guessFormat = ({ columns, rows }: CsvHead) => {
   const hashKey = named(columns, ['hashkey', 'id', 'key']) ?? columns[0]!
   const rangeKey = named(columns, ['rangekey'])

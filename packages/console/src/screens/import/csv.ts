@@ -8,11 +8,11 @@ import type { ReadLine } from './read-lines.ts'
 // CSV as `cubby import` reads it: the first line names the columns, cells become strings or numbers, empty cells are left out. A
 // test compares both on hostile files.
 
-/** How the reader wants the columns to be taken. */
+/** The reader's choice of how the columns are imported. */
 export interface CsvFormat {
   delimiter: string
   hashKey: string
-  /** undefined: the records have none. */
+  /** The column is undefined if the records have no range key. */
   rangeKey: string | undefined
   /** The columns whose cells are numbers. */
   numbers: readonly string[]
@@ -56,7 +56,7 @@ const cellsOf = (text: string, delimiter: string): CsvRow => {
   }
 }
 
-/** Throws what ends the import. */
+/** Throws the error that ends the import. */
 const checkColumns = (names: string[], line: number): void => {
   names.forEach((name, i) => {
     if (name.trim() === '') throw new Error(`Line ${line}: column ${i + 1} has no name. Give it one.`)
@@ -69,7 +69,7 @@ const checkColumns = (names: string[], line: number): void => {
 
 /** Lines in, rows out: one for each line, undefined where a line has none of its own. */
 export class CsvReader {
-  /** Once the first line has been read. */
+  /** The columns are defined once the first line has been read. */
   columns: string[] | undefined
   readonly #records: CsvRecords
   readonly #delimiter: string
@@ -114,7 +114,7 @@ export class CsvReader {
   }
 }
 
-/** As JSON writes numbers: not 007, +5, .5, 0x10 or 1,5. The text becomes part of `data` as it is. */
+/** A number as JSON writes it: not 007, +5, .5, 0x10 or 1,5. The text becomes part of `data` as it is. */
 export const jsonNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
 const short = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text)

@@ -27,7 +27,7 @@ interface Steps {
   checkOwner: () => void
 }
 
-/** Repeated while the server is busy or restarts, unless `isStopped`. */
+/** The request is repeated while the server is busy or restarts, unless `isStopped`. */
 const post = async (path: string, body: string, { isStopped, checkOwner }: Steps): Promise<void> => {
   for (let attempts = 1; ; attempts++) {
     checkOwner()
@@ -96,7 +96,7 @@ export const putBatch = async (
   return refused
 }
 
-/** undefined: there is no such table. */
+/** The result is undefined if there is no such table. */
 export const findIndices = async (db: string, table: string): Promise<Indices | undefined> => {
   try {
     return (await read<TableMetadata>('GET', pathOf('v1', db, table))).indices

@@ -32,7 +32,7 @@ export interface ImportState {
 }
 
 export const importState = signal<ImportState | undefined>(undefined)
-/** How many files were imported as a whole. */
+/** Counts the files that were imported as a whole. */
 export const wholeImports = signal(0)
 
 /** A file of which a line was refused, or nothing came in, is not called imported. */
@@ -71,7 +71,7 @@ export const runImport = async (
   const startMs = performance.now()
   let bytesRead = 0
   const show = (status: ImportState['status'], error?: unknown): void => {
-    // One of another organization may not have ended yet.
+    // The import of another organization may not have ended yet.
     if (last !== importer) return
     const { lines, rows, records, expired, refusedCount, refused, notes, missingTables } = importer
     const elapsedMs = performance.now() - startMs
@@ -118,7 +118,7 @@ const takeCsvRow = (row: CsvRow | undefined, columns: readonly string[], csv: Cs
   }
 }
 
-/** How the lines become what the importer takes; `take` without lines is called at the end. */
+/** Makes records of the lines. `take` is called without lines at the end. */
 const takerOf = (csv: CsvFormat | undefined): Take => {
   if (csv === undefined) return (lines) => [...lines]
   const reader = new CsvReader(csv.delimiter)
@@ -148,7 +148,7 @@ const takeAll = async (
     }
     await takeEach([])
   } finally {
-    // What was taken before a stop is sent; after a failure this throws it.
+    // Sends the records that were taken before a stop. After a failure this throws it.
     await importer.finish()
   }
 }

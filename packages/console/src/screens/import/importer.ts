@@ -17,7 +17,7 @@ export interface ImportOptions {
   createsMissing: boolean
   /** The lines are rows of CSV: no line declares a table. */
   isCsv: boolean
-  /** Whose import it is: its lines must not go to another organization that signs in meanwhile. */
+  /** The owner: the lines must not go to another organization that signs in meanwhile. */
   organization: string | undefined
 }
 
@@ -51,9 +51,9 @@ export class Importer {
   readonly #inFlight = new Set<Promise<void>>()
   /** The record keys in both. */
   readonly #keys = new Set<string>()
-  /** null: it does not exist, which was said once. */
+  /** The value is null if the table does not exist, which was said once. */
   readonly #tables = new Map<string, Indices | null>()
-  /** For each table: the table of the file whose records it gets. */
+  /** Maps each table to the table of the file whose records it gets. */
   readonly #sources = new Map<string, string>()
   #failure: { error: unknown } | undefined
 
@@ -66,7 +66,7 @@ export class Importer {
     return [...this.#tables].flatMap(([path, indices]) => (indices === null ? [path] : []))
   }
 
-  /** Throws only what ends the import. */
+  /** Throws only errors that end the import. */
   async take(line: ReadLine | RecordLine): Promise<void> {
     this.lines++
     if ('kind' in line || line.fault !== undefined || line.text.trim() !== '') this.rows++
@@ -120,7 +120,7 @@ export class Importer {
 
   async #indicesOf(db: string, table: string, path: string): Promise<Indices> {
     const known = this.#tables.get(path)
-    // Said once: the table may have many lines.
+    // The reason is said once: the table may have many lines.
     if (known === null) throw new LineFault('')
     if (known !== undefined) return known
     this.#checkOwner()

@@ -36,7 +36,7 @@ export const putOperation = ({
   return `{"op":"put","hashKey":${JSON.stringify(hashKey)}${range},"data":${data}${ttl}}`
 }
 
-/** Why a line is not imported. */
+/** The reason why a line is not imported. */
 export class LineFault extends Error {}
 
 const recordMembers = ['db', 'table', 'hashKey', 'rangeKey', 'data', 'ttl', 'updatedAt']
@@ -108,7 +108,7 @@ const integerOf = (text: string, members: Members, name: string): number | undef
   throw new LineFault(`${name} is not a whole number of 0 or more.`)
 }
 
-/** Throws a LineFault. undefined for an empty line. */
+/** Throws a LineFault. The result is undefined for an empty line. */
 export const parseLine = (text: string): Line | undefined => {
   if (text.trim() === '') return undefined
   const members = readMembers(text)

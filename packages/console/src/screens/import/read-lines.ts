@@ -2,7 +2,7 @@ import { bodyBytesMax } from '../../../../server/src/core/limits.ts'
 
 // The lines of a file, piece by piece: the whole of it is never in memory.
 
-/** As for a put: no record that the server takes needs a longer line, unless most of it is white space. */
+/** The limit of a put: no record that the server takes needs a longer line, unless most of it is white space. */
 const lineBytesMax = bodyBytesMax
 
 /** A line without its line feed, or what is wrong with it. */
@@ -10,7 +10,7 @@ export type ReadLine =
   | { text: string; fault?: undefined }
   | {
       fault: string
-      /** Of a line that is not valid UTF-8: right in its ASCII characters. */
+      /** The text of a line that is not valid UTF-8. Only its ASCII characters are right. */
       lossyText?: string
     }
 
@@ -44,7 +44,7 @@ const isUtf16 = ([first, second]: Uint8Array): boolean =>
 
 const hasMark = (bytes: Uint8Array): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 
-/** In order, one piece of the file at a time. A line that is too long is skipped without being kept. */
+/** Yields the lines in order, one piece of the file at a time. A line that is too long is skipped without being kept. */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ReadLine[]> {
   let rest: Uint8Array[] = []
   let restBytes = 0

@@ -82,7 +82,7 @@ export const Checklist = ({ table, hasRecord, hide }: Props) => {
       ),
     },
   ]
-  // It appears whole, and not at all if everything is done.
+  // The list appears as a whole, and not at all if everything is done.
   if (keys.value.value === undefined && keys.error.value === undefined) return null
   if (steps.every(({ isDone }) => isDone)) return null
   return (

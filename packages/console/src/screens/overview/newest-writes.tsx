@@ -16,7 +16,7 @@ const tablesMax = 3
 const rowsMax = 5
 const dataCharactersMax = 120
 
-/** Of the tables that have records and can be read: one may be gone, or of a database that this key does not see. */
+/** Skips tables without records and those that cannot be read: one may be gone, or in a database that this key does not see. */
 export const readNewest = async (
   tables: readonly { db: string; table: string }[],
   signal: AbortSignal,
@@ -37,7 +37,7 @@ export const readNewest = async (
   return byTime.slice(0, tablesMax)
 }
 
-/** With a sign that it goes on. */
+/** The beginning of the text, with a sign if it goes on. */
 const beginningOf = (data: string): string => {
   const line = data.replaceAll(/\s+/g, ' ')
   return line.length > dataCharactersMax ? `${line.slice(0, dataCharactersMax)}…` : line

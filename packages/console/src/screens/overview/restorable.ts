@@ -3,7 +3,7 @@ import { pathOf, read } from '../../api/request.ts'
 import { recentTables } from '../../state/recent-tables.ts'
 import type { DeletedThing } from '../../ui/deleted.tsx'
 
-// What was deleted in several databases and can be restored.
+// Deleted things of several databases that can be restored.
 
 const kinds = { table: '', bucket: '_buckets', task: '_tasks' } as const
 type Kind = keyof typeof kinds

@@ -14,7 +14,7 @@ import { showTtl } from './ttl.ts'
 
 type Side = 'left' | 'right'
 
-/** So many can be chosen one by one. */
+/** The members that can be chosen one by one. */
 const membersMax = 100
 
 const signOf = (row: ShownRow): { sign: string; words: string } => {
@@ -65,7 +65,7 @@ interface Choice extends MemberDiff {
   changedBy: string
 }
 
-/** Beside the members: a name that no path has. */
+/** The choice of the ttl has a name that no path of a member has. */
 const ttlPath = '(expires)'
 
 /** The members that differ, the ttl with them. `theirs` are those that only somebody else has changed. */
@@ -95,7 +95,7 @@ const Value = ({ text }: { text: string | undefined }) => {
   return <code>{cell.isCut ? `${cell.text}…` : cell.text}</code>
 }
 
-/** Whose value of each member the reader goes on with. */
+/** The choice of mine or theirs for each member. */
 const Choices = ({ of, taken }: { of: readonly Choice[]; taken: Signal<ReadonlySet<string>> }) => {
   const choose = (path: string, isTaken: boolean) => () => {
     const next = new Set(taken.value)
@@ -156,7 +156,7 @@ interface Props {
   editing: Editing
   wanted: Wanted
   stored: RecordRow | undefined
-  /** Nothing is decided. */
+  /** Called when the dialog is closed without a decision. */
   onClose: () => void
   onTake: () => void
   onSave: (version: number | undefined) => void
@@ -175,8 +175,10 @@ export const Conflict = ({ editing, wanted, stored, onClose, onTake, onSave, onD
     [],
   )
   const taken = useSignal<ReadonlySet<string>>(theirs)
-  // The button that loses nothing has the focus.
-  useEffect(() => keep.current?.focus(), [])
+  // The first choice has the focus, or else the button that loses nothing.
+  useEffect(() => {
+    if (choices.length === 0) keep.current?.focus()
+  }, [])
   const goOn = () => {
     // The next save is for the key that is typed then: it may be another one.
     if (isNew) return onClose()
@@ -203,7 +205,7 @@ export const Conflict = ({ editing, wanted, stored, onClose, onTake, onSave, onD
             {`${undone}; nothing is lost.`}
           </p>
         )}
-        {choices.length > 0 && !isNew && (
+        {choices.length > 0 && (
           <>
             <p>
               <strong>These members differ.</strong> "Keep editing" goes on from the stored version with the values that

@@ -2,7 +2,7 @@ import { type DiffRow, diffLines } from '../../text/diff.ts'
 import { formatJson } from '../../text/format.ts'
 import { tokensOf } from '../../text/tokens.ts'
 
-// What of two JSON texts is shown side by side, both formatted: the changed lines with a few equal ones around them, each cut where it is too
+// Two JSON texts side by side, both formatted: the changed lines with a few equal ones around them, each cut where it is too
 // long. It is only looked at; what is saved is always the whole text.
 
 const contextLines = 3
@@ -11,9 +11,9 @@ const lineCharactersMax = 400
 const charactersBefore = 60
 
 export interface ShownRow extends DiffRow {
-  /** So many equal rows are left out here. */
+  /** The number of equal rows that are left out here. */
   equal?: number
-  /** Where the two lines differ, in each of them. */
+  /** The part of each line that differs from the other line. */
   leftMark?: [from: number, to: number]
   rightMark?: [from: number, to: number]
 }

@@ -18,18 +18,18 @@ type Trouble =
   | { kind: 'error'; error: unknown }
   /** The request may have been applied. */
   | { kind: 'unknown'; wanted: Wanted; error: unknown }
-  /** It was read again and is as before: the request was not applied. */
+  /** The record was read again and is as before: the request was not applied. */
   | { kind: 'unchanged'; wanted: Wanted }
-  /** Without `stored` the record does not exist any more. */
+  /** `stored` is undefined if the record does not exist any more. */
   | { kind: 'conflict'; wanted: Wanted; stored: RecordRow | undefined }
 
 interface Base {
-  /** As stored. */
+  /** The text as it is stored. */
   text: string
   /** The same, formatted. */
   shown: string
   ttl: number | undefined
-  /** undefined: there was no record. */
+  /** The version is undefined if there was no record. */
   version: number | undefined
 }
 
@@ -51,9 +51,9 @@ export class Editing {
   readonly shown
   /** The reader wants the white space stored as it is shown. */
   readonly storesShown = signal(false)
-  /** As typed. */
+  /** The ttl as it is typed. */
   readonly ttl
-  /** For a new record, as typed; an empty range key is none. */
+  /** The keys of a new record as typed. An empty range key is none. */
   readonly hashKey
   readonly rangeKey
   /** A draft from before is shown. */
@@ -89,7 +89,7 @@ export class Editing {
     this.isStale = signal(isStale)
   }
 
-  /** What is sent: the stored text with what the reader has changed in the formatted one. */
+  /** The text to send: the stored one with the changes that the reader has made in the formatted one. */
   readonly #kept = computed((): Kept => {
     const { text, version } = this.base.value
     const shown = this.shown.value
@@ -100,7 +100,7 @@ export class Editing {
     return this.#kept.value.text
   }
 
-  /** What becomes of the white space, if that is not as it is shown. */
+  /** Says how the white space will be stored, if that is not as it is shown. */
   get layoutWords(): string {
     const { text, shown, version } = this.base.value
     if (version === undefined || (text === shown && this.text === this.shown.value)) return ''
@@ -199,7 +199,7 @@ export class Editing {
     })
   }
 
-  /** What was stored, if it is gone now. */
+  /** Returns the record that was stored, if it is gone now. */
   async delete(stored: RecordRow): Promise<RecordRow | undefined> {
     const deleted = await this.#run('delete', async () => {
       await deleteRecord(this.db, this.table, this.keyToSave, stored.updatedAt)
@@ -209,7 +209,7 @@ export class Editing {
     return deleted
   }
 
-  /** After a request whose outcome is unknown. Returns what `save` or `delete` would have. */
+  /** Reads the record after a request whose outcome is unknown. The result is that of `save` or `delete`. */
   readAgain(wanted: Wanted): Promise<RecordRow | { deleted: RecordRow | undefined } | undefined> {
     return this.#run(wanted, async () => {
       const stored = await readRecord(this.db, this.table, this.keyToSave)
@@ -229,10 +229,10 @@ export class Editing {
     this.take(undefined)
   }
 
-  /** What was typed while the request ran stays, as a change to the new version. */
+  /** Text that was typed while the request ran stays, as a change to the new version. */
   #saved(row: RecordRow): void {
     const isSame = this.shown.value === this.#sent?.shown
-    // By what was typed: "in 30 days" means another second now.
+    // The typed texts are compared: "in 30 days" means another second now.
     const hasSameTtl = this.ttl.value === this.#sent?.typedTtl
     this.#stored = row
     this.base.value = baseOf(row)

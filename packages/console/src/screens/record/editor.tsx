@@ -28,10 +28,10 @@ const draw = (text: string) => {
 /** One line of the editor. It is drawn again only when its text changes. */
 const ColouredLine = ({ text }: { text: string }) => useMemo(() => draw(text.replace(/\n$/, '')), [text])
 
-/** As in record-screen.css. */
+/** The line height in record-screen.css is the same. */
 const lineHeightPx = 20
 const spareLines = 4
-/** With a longer line the field shows its own text, without colours: drawing such a line twice would make typing slow. */
+/** The field shows its own text, without colours, if a line is longer: drawing such a line twice would make typing slow. */
 const colouredLineMax = 2_000
 /** Up to here a change by the console can be undone by Ctrl+Z. Browsers insert long texts that way very slowly. */
 const undoableCharactersMax = 20_000
@@ -39,7 +39,7 @@ const undoableCharactersMax = 20_000
 export interface EditorControl {
   /** Puts the caret there and scrolls to it. */
   goTo: (offset: number) => void
-  /** As if the reader had typed it. */
+  /** Replaces the text as if the reader had typed it. */
   replace: (text: string) => void
 }
 
@@ -58,7 +58,7 @@ export const Editor = ({ text, isReadOnly, describedBy, isFaulty, onInput, onCar
   const area = useRef<HTMLTextAreaElement>(null)
   const layer = useRef<HTMLDivElement>(null)
   const gutter = useRef<HTMLDivElement>(null)
-  /** What the field has, so that its long value is not read again for each comparison. */
+  /** The text in the field, so that its long value is not read again for each comparison. */
   const inField = useRef('')
   const starts = useComputed(() => lineStarts(text.value))
   const isPlain = useComputed(() => {

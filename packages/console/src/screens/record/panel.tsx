@@ -7,7 +7,7 @@ interface Props {
   db: string
   table: string
   record: { hashKey: string; rangeKey?: string }
-  /** With the record as it is stored now. It has another key than `record` after "Save as another key". */
+  /** Gets the record as it is stored now. It has another key than `record` after "Save as another key". */
   onSaved: (row: RecordRow) => void
   onDeleted: (deleted?: RecordRow) => void
   onOpen: (key: RecordKey) => void

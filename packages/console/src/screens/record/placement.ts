@@ -4,7 +4,7 @@ import type { TextFault } from '../../text/check.ts'
 import { placeOf } from '../../text/place.ts'
 import { decodeString, type Member, membersOf } from '../../text/scan.ts'
 
-// In which indices a record will be, by the rules of the server.
+// The indices that a record will be in, by the rules of the server.
 
 const valueFault = (text: string, { start, end }: Member): string | undefined => {
   switch (text[start]) {
@@ -32,7 +32,7 @@ type Placement = { slots: string[]; fault?: undefined } | { fault: TextFault }
 
 /** `text` must be valid. A field that an index cannot take makes the server reject the record. */
 export const placementOf = (text: string, indices: Indices): Placement => {
-  // Of duplicates the last counts.
+  // The last of several members with one name counts.
   const members = new Map(membersOf(text).map((member) => [member.name, member]))
   const slots: string[] = []
   for (const [slot, { hashField, rangeField }] of Object.entries(indices)) {

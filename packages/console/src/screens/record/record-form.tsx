@@ -63,7 +63,7 @@ const useIndices = (db: string, table: string): ReadonlySignal<Indices | undefin
   })
   useEffect(() => {
     if (known.peek() !== undefined) return
-    // Without it the status line says less; what is wrong with the table, the record's own request says.
+    // The status line says less without the indices. The request for the record says what is wrong with the table.
     read<TableMetadata>('GET', pathOf('v1', db, table)).then(
       ({ indices }) => {
         own.value = indices
@@ -77,12 +77,12 @@ const useIndices = (db: string, table: string): ReadonlySignal<Indices | undefin
 interface Props {
   db: string
   table: string
-  /** undefined: a new record. */
+  /** The key is undefined for a new record. */
   recordKey?: RecordKey
-  /** undefined: there is none (any more). */
+  /** The record is undefined if there is none (any more). */
   stored?: RecordRow
   onSaved: (row: RecordRow) => void
-  /** With the record as it was stored, if it was deleted here. */
+  /** Gets the record as it was stored, if it was deleted here. */
   onDeleted: (deleted?: RecordRow) => void
   /** A record with another key than this one was saved, or is to be shown. */
   onOpen: (key: RecordKey) => void
@@ -105,7 +105,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
   useEffect(() => guardLeaving(() => canWrite.value && editing.isChanged.value), [])
 
   const goTo = (offset: number) => control.current!.goTo(offset)
-  /** Whether the text can be sent. Otherwise it says why not. */
+  /** True if the text can be sent. Otherwise it says why not. */
   const isReady = (): boolean => {
     const { fault } = checkText(editing, indices.value)
     const ttlFault = readTtl(editing.ttl.value, serverNowMs()).fault
@@ -120,7 +120,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
   }
   const done = (row: RecordRow | undefined) => {
     if (row === undefined) return
-    // With the version, so that a second save is said too.
+    // The version makes a second save another message, which is said too.
     announce(`Saved, version ${row.updatedAt}`)
     onSaved(row)
     if (isNew) onOpen(row)
@@ -148,7 +148,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
     if (row === undefined) return onDeleted()
     toast('Took the stored one', () => editing.change({ shown, ttl }))
   }
-  /** Without a stored text there is nothing left to show. */
+  /** Gives up the typed text, and closes the record if there is no stored text to show. */
   const discard = () => {
     editing.take()
     if (!isNew && editing.base.value.version === undefined) onDeleted()
@@ -167,7 +167,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
     event.preventDefault()
     if (!document.querySelector('dialog[open]')) saveChanges()
   }
-  // Before the form is seen, so that no key is lost to the browser's own dialog.
+  // The listener is added before the form is seen, so that no key is lost to the browser's own dialog.
   useLayoutEffect(() => {
     const listen = (event: KeyboardEvent) => onKey.current(event)
     addEventListener('keydown', listen)

@@ -12,19 +12,19 @@ const escaped = (character: string): string => {
   return short.length === 4 ? short.slice(1, 3) : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** As a JSON string in which nothing is hidden. */
+/** The text as a JSON string in which nothing is hidden. */
 export const jsonKey = (key: string): string => JSON.stringify(key).replace(hidden, escaped)
 
-/** As it is, or as a JSON string if it has characters that cannot be seen: also a space at one of its ends. */
+/** The key as it is, or as a JSON string if it has characters that cannot be seen, such as a space at one of its ends. */
 export const showKey = (key: string): string => (key.search(hidden) === -1 && key === key.trim() ? key : jsonKey(key))
 
-/** Whether an `<input>` can hold it: it drops line breaks, and others could not be seen. */
+/** True if an `<input>` can hold the key: it drops line breaks, and some characters could not be seen. */
 export const fitsInput = (key: string): boolean => key.search(hidden) === -1
 
 export const showRecordKey = ({ hashKey, rangeKey }: RecordKey): string =>
   rangeKey === undefined ? showKey(hashKey) : `${showKey(hashKey)} / ${showKey(rangeKey)}`
 
-/** Why the server would not take it. */
+/** The reason why the server would not take the key. */
 export const keyFault = (key: string, what: string): string | undefined => {
   if (key === '.' || key === '..') return `${what} is "${key}", which no address can name. Use another key.`
   if (!key.isWellFormed()) return `${what} has half of a character. Remove the lone surrogate.`

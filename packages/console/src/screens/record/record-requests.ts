@@ -17,7 +17,7 @@ export const putBody = ({ hashKey, rangeKey }: RecordKey, data: string, ttlSecon
 export const conditionOf = (version: number | undefined): Record<string, string> =>
   version === undefined ? { 'If-None-Match': '*' } : { 'If-Match': `"${version}"` }
 
-/** undefined: there is no such record. */
+/** The result is undefined if there is no such record. */
 export const readRecord = async (
   db: string,
   table: string,

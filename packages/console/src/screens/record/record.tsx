@@ -64,7 +64,7 @@ export const ExistingRecord = ({ db, table, recordKey, ...events }: ExistingProp
 interface Props {
   db: string
   table: string
-  /** undefined: a new record. */
+  /** The key is undefined for a new record. */
   record?: RecordKey
   /** That of the table, for the way back. */
   query?: string

@@ -16,7 +16,7 @@ interface Checked {
   fault?: TextFault
   /** `in i1 and i2` */
   placement: string
-  /** What becomes of the white space. */
+  /** The words about the white space that will be stored. */
   layout: string
   bytes: number
 }
@@ -34,7 +34,7 @@ export const checkText = (editing: Editing, indices: Indices | undefined): Check
   return { placement, layout: editing.layoutWords, bytes }
 }
 
-/** What is known of the text: at once if it is short, otherwise soon after the last change. */
+/** Checks the text: at once if it is short, otherwise soon after the last change. */
 export const useChecked = (editing: Editing, indices: ReadonlySignal<Indices | undefined>): ReadonlySignal<Checked> => {
   /** Counts the pauses. */
   const settled = useSignal(0)

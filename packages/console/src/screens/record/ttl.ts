@@ -33,7 +33,7 @@ const checked = (seconds: number): Ttl => {
   return { fault: 'The year 9999 is the last that it takes.' }
 }
 
-/** What was typed; empty means that the record does not expire. */
+/** Reads a typed ttl. An empty text means that the record does not expire. */
 export const readTtl = (typed: string, nowMs: number): Ttl => {
   const text = typed.trim()
   if (text === '') return { seconds: undefined }
@@ -45,7 +45,7 @@ export const readTtl = (typed: string, nowMs: number): Ttl => {
   return { fault: 'Give epoch seconds, a date-time such as 2027-01-31T12:00:00Z, or "in 30 days".' }
 }
 
-/** As a date-time that `readTtl` reads back as the same second. */
+/** The ttl as a date-time that `readTtl` reads back as the same second. */
 export const showTtl = (seconds: number | undefined): string =>
   seconds === undefined ? '' : new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 

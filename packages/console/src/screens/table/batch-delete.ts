@@ -5,7 +5,7 @@ import type { RecordRow } from '../../api/types.ts'
 
 export interface DeleteResult {
   deleted: RecordRow[]
-  /** Not in the version that was shown: left alone. */
+  /** Records that changed since they were shown, and were left alone. */
   changed: RecordRow[]
 }
 

@@ -39,7 +39,7 @@ interface Props {
   onClose: () => void
 }
 
-/** What can be done with the value of a cell. Esc and a click elsewhere close it. */
+/** The actions for the value of a cell. Esc and a click elsewhere close the menu. */
 export const CellMenu = ({ query, cell, row, place, open, onClose }: Props) => {
   const element = useRef<HTMLDivElement>(null)
   const json = jsonAt(row, place)
@@ -50,7 +50,7 @@ export const CellMenu = ({ query, cell, row, place, open, onClose }: Props) => {
     menu.showPopover()
     const { bottom, top, left } = cell.getBoundingClientRect()
     const { offsetHeight, offsetWidth } = menu
-    // Above the cell where there is no room below it.
+    // The menu is above the cell if there is no room below it.
     const y = bottom + offsetHeight < innerHeight ? bottom : Math.max(0, top - offsetHeight)
     menu.style.top = `${y}px`
     menu.style.left = `${Math.max(8, Math.min(left, innerWidth - offsetWidth - 8))}px`

@@ -6,11 +6,11 @@ interface Props {
   fields: readonly string[]
   shown: readonly string[]
   isChosen: boolean
-  /** Undefined: as the grid chooses. */
+  /** `fields` is undefined if the grid is to choose. */
   choose: (fields: string[] | undefined) => void
 }
 
-/** Which fields are columns. The choice is remembered for this table. */
+/** The choice of the fields that are columns. It is remembered for this table. */
 export const ColumnsMenu = ({ fields, shown, isChosen, choose }: Props) => {
   const element = useRef<HTMLDetailsElement>(null)
   const isOpen = useSignal(false)

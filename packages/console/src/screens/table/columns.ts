@@ -3,12 +3,12 @@ import { indexFields } from '../record/placement.ts'
 import { slotsOf } from './query-form.ts'
 import { cellAt, type GridRow, nameText } from './rows.ts'
 
-// Which fields the grid shows, in which order and how wide.
+// The columns of the grid: their fields, order and widths.
 
 interface Needs {
-  /** So wide is the head. */
+  /** The width that the head needs. */
   headPx: number
-  /** So wide is the longest of the measured texts. */
+  /** The width that the longest of the measured texts needs. */
   contentPx: number
 }
 
@@ -20,11 +20,11 @@ export interface Column extends Needs {
 }
 
 const otherFieldsShown = 6
-/** So many names are offered; records may have any number of fields. */
+/** The names that are offered: records may have any number of fields. */
 const fieldsOfferedMax = 200
 const measuredRows = 200
 const characterPx = 7.3
-/** On the right there is room for the button of a cell. */
+/** The padding on the right has room for the button of a cell. */
 const paddingPx = 38
 
 /** Index fields first, then the other fields of these rows, the most frequent first. */
@@ -38,7 +38,7 @@ export const fieldsOf = (rows: readonly GridRow[], indices: Indices): string[] =
   return [...first, ...others.slice(0, fieldsOfferedMax)]
 }
 
-/** What is shown until the reader chooses. */
+/** The columns that are shown until the reader chooses. */
 export const defaultFields = (fields: readonly string[], indices: Indices): string[] =>
   fields.slice(0, indexFields(indices).length + otherFieldsShown)
 
@@ -47,9 +47,9 @@ const slotsWith = (name: string, indices: Indices): string[] =>
 
 const pixels = (characters: number): number => Math.round(characters * characterPx) + paddingPx
 
-/** From the lengths of texts, so that the browser need not lay out every cell and nothing jumps when rows are added. */
+/** Estimates widths from the lengths of texts: the browser need not lay out every cell, and nothing jumps when rows are added. */
 export const needsOf = (head: string, lengths: readonly number[]): Needs => ({
-  // With room for the arrow of a sorted column.
+  // The head has room for the arrow of a sorted column.
   headPx: pixels(head.length + 2),
   contentPx: pixels(lengths.reduce((longest, length) => Math.max(longest, length), 0)),
 })

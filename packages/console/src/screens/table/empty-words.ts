@@ -41,7 +41,7 @@ const withDaysAsText = (form: QueryForm): QueryForm | undefined => {
     : { ...form, low: low ?? form.low, high: high ?? form.high }
 }
 
-/** What may help, the likeliest first. */
+/** The queries that may find something, the likeliest first. */
 export const looseningsOf = (form: QueryForm, indices: Indices): Loosening[] => {
   const found: Loosening[] = []
   const { first, low, second, high } = settledRange(form)
@@ -58,5 +58,5 @@ export const looseningsOf = (form: QueryForm, indices: Indices): Loosening[] => 
   return found.filter(({ form: loosened }) => !('fault' in readForm(loosened, indices)))
 }
 
-/** Without any condition only an empty table has no record. */
+/** A query without any condition finds nothing only in an empty table. */
 export const isWholeTable = (form: QueryForm): boolean => form.index === 't' && form.first === ''

@@ -7,13 +7,13 @@ const stepPx = 16
 
 export interface HeadColumn extends Partial<Pick<Column, 'slots' | 'isNumber'>> {
   place: Place
-  /** Undefined: it takes what is left. */
+  /** The width is undefined for the column that takes the rest of the room. */
   widthPx?: number
-  /** Undefined: as the content needs it. */
+  /** `px` is undefined for the width that the content needs. */
   resize?: (px: number | undefined) => void
 }
 
-/** Moved by mouse; by keyboard the head itself is, see `HeadCell`. */
+/** The handle is moved by mouse. `HeadCell` has the keys that do the same. */
 const Handle = ({ widthPx = 0, resize }: HeadColumn) => (
   <span
     class="head-handle"

@@ -40,7 +40,7 @@ interface Props {
   isList: boolean
 }
 
-/** Drawn again only if something of its own has changed: a page has up to 1,000 rows. Events are heard by the grid. */
+/** A row is drawn again only if something of its own has changed: a page has up to 1,000 rows. The grid handles the events. */
 export class Row extends Component<Props> {
   override shouldComponentUpdate(next: Props): boolean {
     return (Object.keys(next) as (keyof Props)[]).some((name) => next[name] !== this.props[name])

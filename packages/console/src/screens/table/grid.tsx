@@ -27,7 +27,7 @@ interface Props {
 const checkPx = 40
 const columnMaxPx = 2_000
 const pageRows = 20
-/** In less room each record is a block of a list. */
+/** Each record is a block of a list if there is less room. */
 const listBelowPx = 600
 
 const keysOf = ({ record: { hashKey, rangeKey } }: GridRow): RecordKeys => ({ hashKey, rangeKey })
@@ -40,7 +40,7 @@ const makeReachable = (table: HTMLElement, cell: HTMLElement): void => {
   cell.tabIndex = 0
 }
 
-/** By the JSON of the column. */
+/** The widths by the JSON of the column. */
 type Widths = Record<string, number>
 
 /** The widths that the reader has chosen, kept for this table in this browser. */
@@ -65,7 +65,7 @@ const useColumns = (query: TableQuery, fields: readonly string[], roomPx: number
   const asked = query.asked.value
   const { chosenPx, choose } = useWidths(query)
   const hasRangeKeys = rows.some(({ record }) => record.rangeKey !== undefined)
-  // Measured once for a query, so that nothing moves when rows are added or change.
+  // The columns are measured once for a query, so that nothing moves when rows are added or change.
   const columns = useMemo(() => fields.map((name) => columnOf(name, rows, query.indices)), [fields, asked])
   const keys = useMemo(() => {
     const needs = (name: 'hashKey' | 'rangeKey') =>
@@ -114,7 +114,7 @@ interface CellButtonProps {
   open: (cell: HTMLElement) => void
 }
 
-/** One button for all cells: it stands in the one that is pointed at. */
+/** The cells share one button. It is in the cell that is pointed at. */
 const CellButton = ({ placeAt, open }: CellButtonProps) => {
   const at = useSignal<HTMLElement | null>(null)
   const button = useRef<HTMLButtonElement>(null)
@@ -282,7 +282,7 @@ export const Grid = ({ query, fields, roomPx, openId, open, move, close }: Props
         onClick={onClick}
         onPointerOver={onPoint}
         onPointerLeave={(event) => {
-          // It is still there for a click on it.
+          // The button stays for a click on it.
           if (!(event.relatedTarget as Element | null)?.closest?.('.cell-button'))
             onPoint({ target: document.activeElement })
         }}

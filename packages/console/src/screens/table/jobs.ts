@@ -16,20 +16,20 @@ import { restoreRows } from './restore-rows.ts'
 import { type GridRow, idOf, keyText } from './rows.ts'
 import type { Asked, TableQuery } from './table-query.ts'
 
-// What takes many requests: counting, exporting, deleting. One at a time, with its progress, and it can be stopped.
+// Work that takes many requests: counting, exporting, deleting. One job runs at a time; it shows its progress and can be stopped.
 
 interface Notice {
   text: string
-  /** It is about the last deletion. */
+  /** True if the notice is about the last deletion. */
   hasUndo?: boolean
   /** Records that were left alone, with the reason. */
   left?: string[]
 }
 
-/** What was deleted here, by table, the newest last: for as long as the page is open it can be put back. */
+/** The records that were deleted here, by table, the newest last. They can be put back for as long as the page is open. */
 const deletions = signal<ReadonlyMap<string, readonly RecordRow[][]>>(new Map())
 
-/** So many of them are listed; the number of all is said. */
+/** At most this number of them is listed. The number of all is said. */
 export const leftListedMax = 100
 
 const records = (count: number): string => `${count.toLocaleString('en')} ${count === 1 ? 'record' : 'records'}`
@@ -37,7 +37,7 @@ const records = (count: number): string => `${count.toLocaleString('en')} ${coun
 const were = (count: number): string => (count === 1 ? 'was' : 'were')
 
 export class Jobs {
-  /** What runs, and how far it is. */
+  /** The job that runs, with its progress. */
   readonly progress = signal<string | undefined>(undefined)
   readonly notice = signal<Notice | undefined>(undefined)
   readonly error = signal<unknown>(undefined)

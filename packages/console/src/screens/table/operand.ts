@@ -1,12 +1,12 @@
 import { parseIsoDateTime } from '../../../../server/src/core/text/iso-date-time.ts'
 import { numberForm } from '../../text/tokens.ts'
 
-// What the reader types as a value of an index: JSON, or a bare word, which is a string. So "1" and 1 differ.
+// A typed value of an index is JSON, or a bare word, which is a string. So "1" and 1 differ.
 
 type OperandKind = 'string' | 'number' | 'boolean'
 
 interface Operand {
-  /** As the request has it. The digits of a number stay as they were typed. */
+  /** The text in the request. The digits of a number stay as they were typed. */
   json: string
   kind: OperandKind
   /** The instant that the server reads a date-time as. */
@@ -26,7 +26,7 @@ const readQuoted = (text: string): ReadOperand => {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'string') return stringOperand(value, text)
   } catch {
-    // Said below.
+    // The fault below says so.
   }
   return {
     fault: `${text} begins with a quote but is not a JSON string. End it with a quote, and write \\" inside it.`,
@@ -63,7 +63,7 @@ export const readPrefix = (typed: string): ReadOperand => {
   return 'fault' in operand ? operand : { json: operand.json, kind: 'string' }
 }
 
-/** How a value is written once the reader has left it: a string gets its quotes, a date-time stays as it is. */
+/** The text of a value once the reader has left it: a string gets its quotes, a day its time, a date-time stays as it is. */
 export const settledText = (typed: string, read: (typed: string) => ReadOperand): string => {
   const operand = read(typed)
   if ('fault' in operand || read === readKey) return typed

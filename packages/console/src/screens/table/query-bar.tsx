@@ -47,7 +47,7 @@ const Value = ({ query, field, label, placeholder, read, isFirst, onFocused }: V
       autocapitalize="off"
       spellcheck={false}
       data-focus-key={isFirst ? '/' : undefined}
-      // As wide as its text, within bounds.
+      // The field is as wide as its text, within bounds.
       size={Math.min(Math.max(typed.length, placeholder.length, 8), 26)}
       value={typed}
       onInput={(event) => {
@@ -169,7 +169,7 @@ const Range = ({ query }: { query: TableQuery }) => {
   )
 }
 
-/** On a phone the bar is folded into what it asks. */
+/** The folded bar of a phone shows the query, and opens the bar. */
 const Fold = ({ query, isOpen }: { query: TableQuery; isOpen: Signal<boolean> }) => {
   const { form, indices } = query
   const asked = askedWords(form.value, indices)

@@ -9,9 +9,9 @@ export type Operator = 'eq' | 'gt' | 'gte' | 'lt' | 'lte' | 'between' | 'beginsW
 
 export interface QueryForm {
   index: IndexName
-  /** As typed. */
+  /** The texts of the values are kept as typed. */
   hash: string
-  /** Empty: no range. */
+  /** The operator is empty if there is no range. */
   first: Operator | ''
   low: string
   /** A second bound, only above `gt` and `gte`. */
@@ -21,11 +21,11 @@ export interface QueryForm {
   limit: string
 }
 
-/** What an index allows. */
+/** The parts of a query that an index allows. */
 interface Shape {
-  /** Undefined for `t`, which has no hash. */
+  /** The field is undefined for `t`, which has no hash. */
   hashField?: string
-  /** Undefined if the index is declared without one. */
+  /** The field is undefined if the index is declared without one. */
   rangeField?: string
   operators: readonly Operator[]
   readHash: (typed: string) => ReadOperand
@@ -150,7 +150,7 @@ export const readForm = (form: QueryForm, indices: Indices): ReadForm => {
     if (shape.hashField !== undefined) members.push(['hash', jsonOf('hash', shape.readHash(form.hash))])
     const range = rangeOf(form, shape)
     if (range !== undefined) members.push(['range', objectText(range)])
-    // What is the default is left out.
+    // The default is left out.
     if (form.isAscending !== (form.index !== 't')) members.push(['ascending', String(form.isAscending)])
     members.push(['limit', limitOf(form.limit)])
     return { members, range }

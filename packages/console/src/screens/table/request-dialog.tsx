@@ -12,7 +12,7 @@ import type { TableQuery } from './table-query.ts'
 type Form = 'JSON' | 'curl' | 'TypeScript'
 const forms: readonly Form[] = ['JSON', 'curl', 'TypeScript']
 
-/** What is in the query bar, as a request that works when it is pasted. */
+/** The query in the bar as a request that works when it is pasted. */
 export const RequestDialog = ({ query, onClose }: { query: TableQuery; onClose: () => void }) => {
   const shown = useSignal<Form>('JSON')
   const request = readForm(query.form.value, query.indices)

@@ -10,14 +10,14 @@ const atOnceMax = 4
 
 export interface RestoreResult {
   restored: RecordRow[]
-  /** What could not be put back, and why, as lines. */
+  /** The records that could not be put back, with the reasons, as lines. */
   left: string[]
-  /** Those of them for which it may be tried again, and those that were not tried. */
+  /** The records that may be tried again, and those that were not tried. */
   again: RecordRow[]
 }
 
 interface Steps {
-  /** Only if there is no such record. */
+  /** Puts the record only if there is none with its key. */
   put: (row: RecordRow) => Promise<unknown>
   onProgress: (done: number) => void
   signal: AbortSignal

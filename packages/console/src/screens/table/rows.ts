@@ -9,7 +9,7 @@ export interface GridRow {
   id: string
   record: RecordRow
   fields: ReadonlyMap<string, Span>
-  /** Made when they are first shown. */
+  /** Cells are made when they are first shown. */
   cells: Map<string, Cell | undefined>
 }
 
@@ -25,7 +25,7 @@ export const idOf = ({ hashKey, rangeKey }: RecordKeys): string =>
 export const gridRow = (record: RecordRow): GridRow => ({
   id: idOf(record),
   record,
-  // Of several members with one name the last counts, as it does for the server's indices.
+  // The last of several members with one name counts, as it does for the server's indices.
   fields: new Map(membersOf(record.data).map(({ name, start, end }) => [name, { start, end }])),
   cells: new Map(),
 })
@@ -39,7 +39,7 @@ export const cellAt = ({ record, fields, cells }: GridRow, name: string): Cell |
   return cells.get(name)
 }
 
-/** Neither controls nor what reorders or breaks a line. */
+/** A text without control characters and characters that reorder or break a line. */
 const plain = /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\p{Cs}]{0,200}$/u
 
 /** Keys and names of fields have no quotes: both are always strings. What is not plain text is shown as escapes. */

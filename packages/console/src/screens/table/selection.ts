@@ -1,14 +1,14 @@
 import { signal } from '@preact/signals'
 
-// Which rows are selected. Shift extends from the row where the selection began.
+// The selected rows. Shift extends from the row where the selection began.
 
-/** All of `ids` from one place to another, in either direction. */
+/** The part of `ids` from one place to another, in either direction. */
 const between = (ids: readonly string[], from: number, to: number): string[] =>
   ids.slice(Math.min(from, to), Math.max(from, to) + 1)
 
 export class Selection {
   readonly ids = signal<ReadonlySet<string>>(new Set())
-  /** Where the extension began, and what was selected before it. */
+  /** The row where the extension began, and the rows that were selected before it. */
   #anchor: string | undefined
   #before: ReadonlySet<string> = new Set()
 
@@ -19,7 +19,7 @@ export class Selection {
     this.ids.value = next
   }
 
-  /** From the anchor, or else from `start`, to `end`. */
+  /** Selects from the anchor, or else from `start`, to `end`. */
   extend(all: readonly string[], start: string, end: string): void {
     if (this.#anchor === undefined || !all.includes(this.#anchor)) this.#begin(start, this.ids.value)
     const range = between(all, all.indexOf(this.#anchor!), all.indexOf(end))

@@ -18,7 +18,7 @@ export const usePanelWidth = (): Signal<number> => {
   return useSignal(bounded(typeof stored === 'number' ? stored : defaultPx))
 }
 
-/** Moved by mouse, or by the arrow keys. */
+/** The splitter is moved by mouse, or by the arrow keys. */
 export const Splitter = ({ width }: { width: Signal<number> }) => {
   const set = (px: number): void => {
     width.value = bounded(px)

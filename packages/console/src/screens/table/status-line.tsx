@@ -99,7 +99,7 @@ const Found = ({ query, jobs, children }: Props) => {
   )
 }
 
-/** What of the loaded rows is shown, and in which order. Nothing of it asks the server. */
+/** The filter and the order of the loaded rows. Neither asks the server. */
 const ViewLine = ({ query }: { query: TableQuery }) => {
   const { only, sort } = query.view.value
   if (only === undefined && sort === undefined) return null
@@ -129,7 +129,7 @@ const ViewLine = ({ query }: { query: TableQuery }) => {
   )
 }
 
-/** How far a long job is, how it ended, or why it failed. */
+/** The progress of a long job, its result, or its error. */
 const JobLine = ({ jobs }: { jobs: Jobs }) => {
   const progress = jobs.progress.value
   const notice = jobs.notice.value

@@ -44,16 +44,16 @@ export class TableQuery {
   readonly isSlow = signal(false)
   /** Rows that mark themselves for a moment. */
   readonly changedId = signal<string | undefined>(undefined)
-  /** How the loaded rows are filtered and sorted. */
+  /** The filter and the order of the loaded rows. */
   readonly view = signal<LoadedView>({})
   readonly shown = computed(() => viewOf(this.rows.value, this.view.value))
-  /** Why the query in the address cannot be run. */
+  /** The reason why the query in the address cannot be run. */
   readonly addressFault = signal<string | undefined>(undefined)
-  /** What the server says about an empty page. */
+  /** The server's hint about an empty page. */
   readonly hint = signal<string | undefined>(undefined)
   readonly rowsById = computed(() => new Map(this.rows.value.map((row) => [row.id, row])))
   readonly selection = new Selection()
-  /** Where the reader was in the grid, for the way back from a record. */
+  /** The scroll position of the grid, for the way back from a record. */
   scrollTop = 0
   lastOpenId: string | undefined
   readonly path: string
@@ -139,7 +139,7 @@ export class TableQuery {
     this.#asked = written
     this.view.value = view ?? (isSame ? this.view.value : {})
     this.#tellAddress(isFirst)
-    // Only the view of the loaded rows is another one.
+    // The rows are loaded: the address has another view of them.
     if (view !== undefined && isSame && this.asked.value !== undefined && !this.isRunning.value) return
     await this.#load({ form, members: query.members }, undefined)
   }

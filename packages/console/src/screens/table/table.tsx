@@ -33,7 +33,7 @@ interface Props {
   record?: RecordKeys
 }
 
-/** From this width a record opens beside the grid. */
+/** A record opens beside the grid from this width on. */
 const wide = matchMedia('(min-width: 1200px)')
 
 const Actions = ({ db, table }: { db: string; table: string }) => (
@@ -239,7 +239,7 @@ export const TableScreen = ({ db, table, record }: Props) => {
   )
   if (query && record) query.lastOpenId = idOf(record)
   const isPage = record !== undefined && !isWide
-  // What was done to a record on a page of its own is read when the grid is shown again.
+  // A record that was open as a page is read again when the grid is shown: it may have changed there.
   const onPage = useRef<RecordKeys>(undefined)
   useEffect(() => {
     if (!isPage && onPage.current) query?.refresh(onPage.current)

@@ -24,7 +24,7 @@ const hourSpan = (fromMs: number): Span => {
 }
 
 const daySpan = (today: Date, daysBefore: number): Span => {
-  // By the calendar: a day may have 23 or 25 hours.
+  // The calendar gives the bounds: a day may have 23 or 25 hours.
   const at = (before: number): Date => new Date(today.getFullYear(), today.getMonth(), today.getDate() - before)
   const from = at(daysBefore)
   const label = `${from.getFullYear()}-${two(from.getMonth() + 1)}-${two(from.getDate())}`

@@ -8,7 +8,7 @@ import type { TableQuery } from './table-query.ts'
 import { spansOf, type Unit } from './write-times.ts'
 
 const countMax = 10_000
-/** So many counts are asked for at once. */
+/** The counts that are asked for at once. */
 const countsAtOnce = 4
 
 const show = (count: number): string => `${count.toLocaleString('en')}${count >= countMax ? '+' : ''}`
@@ -28,7 +28,7 @@ const countEach = async (query: TableQuery, unit: Unit, signal: AbortSignal) => 
   return bars
 }
 
-/** How many records were last written in each hour or day: counts over `t`. */
+/** A chart of the records that were last written in each hour or day: counts over `t`. */
 export const WritesPicture = ({ query }: { query: TableQuery }) => {
   const unit = useSignal<Unit>('hour')
   const loaded = useLoad((signal) => countEach(query, unit.value, signal), [query, unit.value])

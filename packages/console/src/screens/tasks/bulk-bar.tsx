@@ -59,7 +59,7 @@ interface Props {
   counts: RunCounts
   chosen: readonly RunRow[]
   clear: () => void
-  /** When runs have changed. */
+  /** Called when runs have changed. */
   onChanged: () => void
 }
 
@@ -95,7 +95,7 @@ export const BulkBar = ({ db, task, counts, chosen, clear, onChanged }: Props) =
     set(question, {
       title: `Cancel ${count}?`,
       action: 'Cancel the runs',
-      text: 'Nothing of an attempt that is running is accepted from then on. You can retry cancelled runs later.',
+      text: 'The results of running attempts are rejected from then on. You can retry cancelled runs later.',
       isDangerous: true,
       cancel: 'Keep them',
       run: () => start('cancel', pages(), count),
@@ -123,7 +123,7 @@ export const BulkBar = ({ db, task, counts, chosen, clear, onChanged }: Props) =
                 set(question, {
                   title: `Run ${again.length} again?`,
                   action: 'Run again',
-                  text: 'They have succeeded: their work is done once more.',
+                  text: 'These runs have succeeded. Their work is done once more.',
                   isDangerous: false,
                   run: () => start('retry', [again], String(again.length)),
                 }),

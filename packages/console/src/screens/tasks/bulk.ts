@@ -17,7 +17,7 @@ const refusedShownMax = 20
 
 export interface BulkState {
   verb: Verb
-  /** As it was counted at the start; runs may be added or end meanwhile. */
+  /** The count at the start. Runs may be added or end meanwhile. */
   total: string
   done: number
   /** Runs that were not in the state for it any more. */
@@ -27,7 +27,7 @@ export interface BulkState {
   error?: unknown
 }
 
-/** Of the whole console one at a time, by `db/task`. It goes on while another screen is shown. */
+/** The job that runs, with the `db/task` that it is for. The console has one at a time, and it goes on while another screen is shown. */
 export const bulk = signal<{ place: string; state: BulkState } | undefined>(undefined)
 
 let isStopped = false
@@ -64,7 +64,7 @@ export const sayBulk = ({ verb, total, done, status, refusedCount }: BulkState):
 interface BulkOptions {
   verb: Verb
   total: string
-  /** Called at the end; false: its screen was left, and the end is said by a message. */
+  /** Called at the end. It returns false if its screen was left: then a message says the end. */
   onEnd: () => boolean
 }
 
@@ -79,7 +79,7 @@ export const runBulk = async (
   const state: BulkState = { verb, total, done: 0, refusedCount: 0, refused: [], status: 'running' }
   isStopped = false
   const show = (): void => {
-    // Not over that of another organization, which may have signed in meanwhile.
+    // The job of another organization, which may have signed in meanwhile, is not replaced.
     if (connection.key === key)
       bulk.value = { place, state: { ...state, status: isStopped ? 'stopping' : state.status } }
   }

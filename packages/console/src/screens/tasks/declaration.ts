@@ -21,7 +21,7 @@ export interface DeclarationForm {
   payload: string
 }
 
-/** As an answer or a text has it. The payload of the schedule is its text. */
+/** A declaration in an answer or a text. The payload of the schedule is its text. */
 interface Declared {
   [name: string]: unknown
   schedule?: ({ [name: string]: unknown } & { payload?: string }) | null
@@ -55,7 +55,7 @@ export const formOf = (from: TaskRow | Declared): DeclarationForm => {
 
 export const emptyForm = formOf({})
 
-/** What is not a number goes as a string: the server then says what it takes. */
+/** Text that is not a number is sent as a string: the server then says what it takes. */
 const numberText = (text: string): string => (/^-?\d+$/.test(text.trim()) ? text.trim() : JSON.stringify(text))
 
 const scheduleMembers = ({ kind, every, cron, timezone, payload }: DeclarationForm): string[] => [
@@ -77,7 +77,7 @@ export const declarationOf = (form: DeclarationForm): string => {
   return members.length === 0 ? '{}' : `{\n  ${members.join(',\n  ')}\n}`
 }
 
-/** Why the payload of the schedule is not JSON. */
+/** The reason why the payload of the schedule is not JSON. */
 export const payloadFault = ({ kind, payload }: DeclarationForm): string | undefined => {
   if (kind === 'none' || payload.trim() === '') return undefined
   const checked = checkJson(payload)

@@ -17,7 +17,7 @@ import { putDeclaration, readTask, taskPath } from './task-requests.ts'
 
 interface Props {
   db: string
-  /** Undefined: a new one. */
+  /** The task is undefined for a new one. */
   present?: TaskRow
   onClose: () => void
   onDeclared: (task: TaskRow) => void
@@ -36,7 +36,7 @@ export const Declare = ({ db, present, onClose, onDeclared }: Props) => {
   const base = useSignal(present && { ...present, updatedAt: keptVersion ?? present.updatedAt })
   const name = useSignal(keptName ?? present?.task ?? '')
   const form = useSignal<DeclarationForm>('form' in found ? found.form : begun)
-  /** Undefined: the form is shown. */
+  /** The JSON text is undefined while the form is shown. */
   const text = useSignal<string | undefined>('fault' in found ? keptBody : undefined)
   const fault = useSignal<string | undefined>(undefined)
   const nameIsBad = useSignal<string | undefined>(undefined)

@@ -19,7 +19,7 @@ export const useDialogDraft = (place: string, textNow: () => string | undefined)
     if (text === undefined) dropDraft(place)
     else keepDraft(place, { text })
   }
-  // With each change: once the session has ended, nobody knows whose draft it is.
+  // Each change is kept: the owner of a draft is not known once the session has ended.
   useSignalEffect(keep)
   // An effect comes a frame later: a dialog that is closed right after the last key was pressed does not wait for it.
   useLayoutEffect(() => keep, [])

@@ -12,7 +12,7 @@ const pauseMs = (everyMs: number, failures: number): number =>
   failures === 0 ? everyMs : Math.min(pauseMsMax, Math.max(everyMs, failedPauseMs) * 2 ** failures)
 
 interface Live {
-  /** Of the last refresh; undefined if it worked. */
+  /** The error of the last refresh; undefined if it worked. */
   error: Signal<unknown>
   refresh: () => void
 }
@@ -57,7 +57,7 @@ export const useLive = (loaded: Loaded<unknown>, everyMs: number, isOn: boolean)
   }
 }
 
-/** One line of a fixed height, so that nothing below it moves. */
+/** The line has a fixed height, so that nothing below it moves. */
 export const LiveLine = ({ of: { error, refresh }, pausedBecause }: { of: Live; pausedBecause?: string }) => (
   <div class="live">
     {error.value !== undefined ? (

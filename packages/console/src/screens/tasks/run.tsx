@@ -161,7 +161,7 @@ export const RunScreen = ({ db, task, run }: { db: string; task: string; run: st
           run={retry}
           onClose={set(isRepeating, false)}
         >
-          <p>This run has succeeded: its work is done once more. Its result is cleared.</p>
+          <p>This run has succeeded. Its work is done once more, and its result is cleared.</p>
         </Confirm>
       )}
       {isCancelling.value && (
@@ -173,8 +173,8 @@ export const RunScreen = ({ db, task, run }: { db: string; task: string; run: st
           onClose={set(isCancelling, false)}
         >
           <p>
-            Nothing of its attempt is accepted from then on. A worker that has it goes on until it extends or finishes.
-            You can retry the run later.
+            The result of its attempt is rejected from then on. A worker that has the run goes on until it extends or
+            finishes it. You can retry the run later.
           </p>
         </Confirm>
       )}

@@ -12,7 +12,7 @@ interface Props {
   db: string
   task: string
   runs: readonly RunRow[]
-  /** Just added or changed here: it marks itself. */
+  /** The run that was just added or changed here marks itself. */
   changedId: string | undefined
   isStale: boolean
   /** The ids of the chosen runs; absent: the reader may only look. */

@@ -11,7 +11,7 @@ export const runPath = (db: string, task: string, run: string): string => pathOf
 
 export const readTask = (db: string, task: string): Promise<TaskRow> => read<TaskRow>('GET', taskPath(db, task))
 
-/** One request for the task and all its counts, which the rail shows from then on. */
+/** Reads the task and all its counts by one request. The rail shows the counts from then on. */
 export const readCountedTask = async (
   db: string,
   task: string,
@@ -32,7 +32,7 @@ export const countRuns = async (db: string, task: string, signal?: AbortSignal):
   return Object.fromEntries(await Promise.all(statuses.map(count))) as RunCounts
 }
 
-/** Of waiting runs, the last attempt that failed: also of a task without failed runs, pushes may be refused. */
+/** The last failed attempt of a waiting run. Pushes may be refused while a task has no failed runs yet. */
 export const faultOf = (runs: readonly RunRow[]): RunRow['error'] =>
   runs.find(({ status, error }) => status === 'queued' && error !== null)?.error ?? null
 

@@ -4,10 +4,10 @@ import type { RunRow, RunStatus, TaskRow } from '../../api/types.ts'
 import { showInstant } from '../../text/instant.ts'
 import { age, Time } from '../../ui/time.tsx'
 
-/** From this age on a waiting run is worth a look. */
+/** A waiting run of this age is worth a look. */
 const longMs = 60_000
 
-/** How long the oldest due run has been waiting. */
+/** The time that the oldest due run has been waiting. */
 export const Oldest = ({ at }: { at: number | null }) => {
   if (at === null) return <span class="muted">none waits</span>
   const words = age(at)
@@ -39,7 +39,7 @@ export const TaskState = ({ task: { paused, url }, fault, hasFailed }: TaskState
   return <span class={hasFailed ? 'tag' : 'tag ok'}>active</span>
 }
 
-/** In the largest unit that is exact. */
+/** A span in the largest unit that is exact. */
 const secondsText = (seconds: number): string => {
   const units: [number, string][] = [
     [86_400, 'd'],

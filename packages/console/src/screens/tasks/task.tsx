@@ -30,14 +30,14 @@ const publicEveryMs = 10_000
 const rowsMax = 50
 
 interface Shot {
-  /** Undefined for a public key, which may not read it. */
+  /** The task is undefined for a public key, which may not read it. */
   task: TaskRow | undefined
   counts: RunCounts
   status: RunStatus | undefined
   page: Page<RunRow>
 }
 
-/** Of all statuses: a number, with a plus if one of them was not counted to its end. */
+/** The number of runs of all statuses, with a plus if one of them was not counted to its end. */
 const sumOf = (counts: RunCounts): string => {
   const all = Object.values(counts)
   const sum = all.reduce((total, count) => total + count, 0)
@@ -234,7 +234,7 @@ export const TaskScreen = ({ db, task, status: wanted }: Props) => {
             </div>
             {canWrite.value && about && (
               <Section title="Delete this task">
-                <p class="muted">Nothing of it runs any more. It can be restored with its runs for 7 days.</p>
+                <p class="muted">Its runs stop. It can be restored with its runs for 7 days.</p>
                 <div>{openButton('delete', 'Delete the task', 'danger')}</div>
               </Section>
             )}
@@ -270,7 +270,10 @@ export const TaskScreen = ({ db, task, status: wanted }: Props) => {
       {open.value === 'secret' && <NewSecret db={db} task={task} onClose={close} />}
       {open.value === 'delete' && (
         <Confirm title={`Delete ${task}?`} action="Delete the task" name={task} run={remove} onClose={close}>
-          <p>Nothing of it is handed out, pushed or scheduled any more. You can restore it with its runs for 7 days.</p>
+          <p>
+            Its runs are not handed out, pushed or scheduled any more. You can restore the task with its runs for 7
+            days.
+          </p>
         </Confirm>
       )}
     </Screen>

@@ -24,7 +24,7 @@ import { readFault, taskPath } from './task-requests.ts'
 import { Oldest, ScheduleText, TaskState } from './task-words.tsx'
 
 const everyMs = 10_000
-/** Of so many tasks with waiting runs the last attempts are looked at, few at once. */
+/** The tasks with waiting runs whose last attempts are read, a few at once. */
 const lookedAtMax = 40
 const atOnceMax = 4
 
