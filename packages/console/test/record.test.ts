@@ -304,6 +304,8 @@ describeConsole('the record view', (it) => {
     await button(page, 'Cancel').click()
     expect(await textOf(page)).toBe(shown(21))
     await page.getByRole('link', { name: 'app', exact: true }).first().click()
+    // Nothing is destroyed by leaving: the button is not red.
+    expect(await button(page, 'Leave').getAttribute('class')).toBe('filled')
     await button(page, 'Leave').click()
     await area(page).waitFor({ state: 'detached' })
     await goTo(page, hashOf('r', 'draft'))

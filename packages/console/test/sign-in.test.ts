@@ -72,7 +72,7 @@ const signingIn = (it: Console): void => {
     expect(hours).toBeGreaterThan(11.9)
     expect(hours).toBeLessThanOrEqual(12)
     sent.length = 0
-    await page.locator('nav').getByRole('link', { name: 'Keys' }).click()
+    await page.locator('.rail').getByRole('link', { name: 'Keys' }).click()
     await page.getByRole('row').getByText(own.masked).waitFor()
     const withKey = sent.filter((authorization) => authorization !== '')
     expect(withKey.length).toBeGreaterThan(0)
@@ -252,7 +252,7 @@ const signingIn = (it: Console): void => {
     await messages.first().getByRole('button', { name: 'Revoke it now' }).click()
     await page.waitForFunction(() => document.querySelectorAll('.screen > .message').length === 1)
     // The list of keys revokes it as any other key, and then nothing claims that it works.
-    await page.locator('nav').getByRole('link', { name: 'Keys' }).click()
+    await page.locator('.rail').getByRole('link', { name: 'Keys' }).click()
     await page
       .getByRole('row')
       .filter({ hasText: 'active' })
@@ -309,12 +309,13 @@ const signingIn = (it: Console): void => {
     await wrong.getByRole('button', { name: 'Sign in' }).click()
     await wrong.getByText('was used before').first().waitFor()
     expect(await wrong.locator('.shell').count()).toBe(0)
+    await revokeAllOwn()
   })
 
   test('a session of 12 hours says that its keys end with it, and what to run for one that lasts', async () => {
     const page = await it.visit(`#key=${(await it.linkKey()).key}`)
     await page.locator('.shell').waitFor()
-    await page.getByRole('link', { name: 'Keys', exact: true }).click()
+    await page.locator('.rail').getByRole('link', { name: 'Keys' }).click()
     await page.getByRole('button', { name: 'Create a key' }).click()
     const dialog = page.getByRole('dialog', { name: 'Create a key' })
     await dialog.getByLabel('secret').check()
@@ -328,6 +329,7 @@ const signingIn = (it: Console): void => {
     await lasting.getByRole('button', { name: 'Create a key' }).click()
     await lasting.getByRole('dialog').getByLabel('Name').waitFor()
     expect(await lasting.getByRole('dialog').locator('.message').count()).toBe(0)
+    await revokeAllOwn()
   })
 
   test('a wrong key is told apart before and after it is sent', async () => {
@@ -569,7 +571,7 @@ const signingIn = (it: Console): void => {
     await page.waitForLoadState('networkidle')
     it.server.setClock(3_600_001)
     while (await isAlive(key)) await Bun.sleep(50)
-    await page.locator('nav').getByRole('link', { name: 'Keys' }).click()
+    await page.locator('.rail').getByRole('link', { name: 'Keys' }).click()
     await page.getByText('Signed out:').waitFor()
     expect(await page.locator('.message').innerText()).toContain('expired')
   })

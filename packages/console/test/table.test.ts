@@ -382,6 +382,8 @@ describeConsole('the table screen', (console) => {
       page.getByRole('button', { name: 'Export NDJSON' }).click(),
     ])
     expect(download.suggestedFilename()).toBe('shop-orders.ndjson')
+    await page.locator('.job').getByText('120 records with keys, data, ttl and version, one on each line.').waitFor()
+    expect(await page.locator('.job').innerText()).toContain('cubby import (npx cubbydb import from npm)')
     await inDirectory(async (directory) => {
       const file = join(directory, 'orders.ndjson')
       await download.saveAs(file)

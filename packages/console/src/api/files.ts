@@ -7,7 +7,7 @@ import type { FileRow } from './types.ts'
 // Bytes of files, which are not text, and the paths and addresses of files.
 
 /**
- * Why the server would not take this as the name of a file; undefined if it would. It is checked here because a browser drops
+ * The reason why the server rejects the name of a file; undefined if it takes it. It is checked here because a browser drops
  * `.` and `..` from a path: the request would name something else.
  */
 export const fileNameFault = (name: string): string | undefined => {
@@ -33,8 +33,9 @@ export const filePath = (db: string, bucket: string, name: string): string => {
 }
 
 /**
- * Where the page itself loads a file, without a key. Relative to the page: the address that the API tells begins with
- * `--public-url`, which may be another origin. That of a public file changes with its version, so that a copy is never too old.
+ * The address at which the page itself loads a file, without a key. It is relative to the page: an address from the API begins
+ * with `--public-url`, which may be another origin. The one of a public file changes with its version, so that a copy is never
+ * too old.
  */
 export const ownAddress = async (db: string, bucket: string, file: FileRow, signal: AbortSignal): Promise<string> => {
   const sign = async (): Promise<string> => {

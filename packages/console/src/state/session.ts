@@ -184,9 +184,9 @@ const exchangeLink = async ({ key, self }: SignInLink): Promise<SignInLink> => {
 }
 
 /**
- * The reader has agreed. The session is left only when there is another one. The tab keeps that one, because the link works only
- * once, and a reload of the page has no other key. `goHome` is called before the new session begins, which has nothing of what
- * the address shows.
+ * Replaces the session after the reader has agreed. The old session ends only when there is a new one. The tab keeps the new
+ * key, because the link works only once, and a reload of the page has no other key. `goHome` is called before the new session
+ * begins, because its organization does not have the place in the address.
  */
 export const replaceSession = async (goHome = () => {}): Promise<void> => {
   if (waitingLink.value === undefined) return
@@ -244,7 +244,7 @@ export const startSession = async (): Promise<void> => {
 export const isSignInLink = (hash: string): boolean => hash.startsWith('#key=')
 
 /**
- * Whatever comes of it, the key does not stay in the address, where `shownHash` is instead. A reader who is signed in, also by
+ * Follows the sign-in link in the address. Its key never stays there: `shownHash` replaces it. A reader who is signed in, also by
  * a key that this tab has kept, is asked first. Only a key that was made for links is used, and revoked.
  */
 export const followSignInLink = async (shownHash = '#/'): Promise<void> => {

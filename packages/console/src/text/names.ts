@@ -2,8 +2,8 @@ import { CubbyError } from '../../../server/src/core/errors.ts'
 import { parseName } from '../../../server/src/core/names.ts'
 
 /**
- * Why the server would not take this as the name of a database, table, bucket or task, in its words, with its hint; undefined
- * if it would. `what` is how the sentence begins.
+ * The reason why the server rejects the name of a database, table, bucket or task, in its words, with its hint; undefined if it
+ * takes it. The sentence begins with `what`.
  */
 export const nameFault = (text: string, what = 'The name'): string | undefined => {
   try {

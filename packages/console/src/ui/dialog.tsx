@@ -3,8 +3,8 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { LiveRegions } from './live-regions.tsx'
 
 /**
- * What had the focus may be gone with what was done, a button for selected rows say: then the screen gets it, so that the next
- * key goes on from there. After the screen was drawn.
+ * Gives the focus to the screen if the element that had it is gone, such as a button for selected rows. The next key goes on
+ * from there. This happens after the screen was drawn.
  */
 export const keepFocus = (): void => {
   setTimeout(() => {

@@ -55,8 +55,8 @@ export const bestMs = (run: () => unknown, runs = 3): number => {
 }
 
 /**
- * How many times as much a byte of the whole costs as one of an eighth of it: about one, or eight where cost grows with the
- * square of the length, and a page freezes.
+ * The cost of a byte of the whole text divided by that of a byte of an eighth of it: about one, or eight where cost grows with
+ * the square of the length, and a page freezes.
  */
 export const costGrowth = (work: (share: number) => () => unknown): number => {
   const [eighth, whole] = [work(1 / 8), work(1)]

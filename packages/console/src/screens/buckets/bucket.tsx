@@ -22,7 +22,7 @@ import { UploadsPanel } from './uploads-panel.tsx'
 
 const rowsMax = 100
 const typingMs = 250
-/** A count reads at most so many pages of 10,000. */
+/** The most pages of 10,000 files that a count reads. */
 const countPagesMax = 10
 
 type Order = 'name' | 'nameDown' | 'all' | 'newest' | 'oldest'

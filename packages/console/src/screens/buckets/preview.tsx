@@ -5,8 +5,8 @@ import { send } from '../../api/request.ts'
 import type { FileRow } from '../../api/types.ts'
 import { set } from '../../ui/action.tsx'
 
-// Pictures of files: only in <img>, where no script runs, and only by the address at which the server serves them. Whoever opens
-// that address gets the headers of the server; a picture from memory would be a document of this page's origin.
+// Pictures of files: only in <img>, where no script runs, and only by the address at which the server serves them. A reader
+// who opens that address gets the headers of the server; a picture from memory would be a document of this page's origin.
 
 const shownTypes = /^image\/(png|jpeg|gif|webp|avif|svg\+xml)$/
 const thumbnailBytesMax = 1_000_000

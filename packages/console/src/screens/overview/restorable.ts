@@ -35,8 +35,8 @@ const readDeleted = async (db: string, kind: Kind, signal: AbortSignal): Promise
 }
 
 /**
- * Newest first. A database in which everything was deleted is not listed: those of the tables that were used last are asked too,
- * though this key may not see them.
+ * Deleted things, the newest first. A database in which everything was deleted is not listed, so the databases of the tables
+ * that were used last are asked too, though this key may not see them.
  */
 export const readRestorable = async (databases: readonly string[], signal: AbortSignal): Promise<Restorable[]> => {
   const names = Object.keys(kinds) as Kind[]

@@ -187,8 +187,8 @@ export class Editing {
   }
 
   /**
-   * The row that is stored now; undefined if it was not saved: see `trouble`. `version` is the one to replace; undefined: only
-   * if there is no such record.
+   * Returns the row that is stored now; undefined if it was not saved, see `trouble`. `version` is the one to replace. It is
+   * undefined if the record must not exist.
    */
   save(version: number | undefined): Promise<RecordRow | undefined> {
     return this.#run('save', async () => {
