@@ -34,9 +34,9 @@ const filePath = (name: string): string => {
 export interface PutFileOptions<Metadata> extends UploadOptions, Condition {
   /** Default `private`, also when a public file is replaced. */
   visibility?: Visibility
-  /** When the file expires: epoch seconds (not a duration) or a `Date`. */
+  /** The time at which the file expires: epoch seconds (not a duration) or a `Date`. */
   ttl?: number | Date
-  /** At most 2,048 bytes of JSON. */
+  /** Metadata, at most 2,048 bytes of JSON. */
   metadata?: Metadata
 }
 

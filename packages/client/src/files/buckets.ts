@@ -12,7 +12,7 @@ export class Buckets extends Collections<ActiveBucket, DeletedBucket, 'buckets'>
     super(send, `${path}/_buckets`, 'bucket')
   }
 
-  /** If it exists, returns it. */
+  /** Creates a bucket, or returns it if it exists. */
   async create(name: string, properties?: CreateBucketRequest, options?: RequestOptions): Promise<ActiveBucket> {
     return this.post(this.pathOf(name), properties, options)
   }

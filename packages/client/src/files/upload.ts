@@ -71,7 +71,9 @@ const headersOf = (contentType: string | undefined, sha256: string | undefined):
   }
 }
 
-/** Why a `Blob` could not be read, such as a `Bun.file` that is missing. Undefined for other errors, and in browsers. */
+/**
+ * Returns why a `Blob` could not be read, such as a `Bun.file` that is missing. Undefined for other errors, and in browsers.
+ */
 const readErrorOf = (error: unknown): unknown => {
   const { code, cause } = Object(error)
   // Bun rejects with the error of the file, Node has it in `cause`. No error of a connection looks like these.

@@ -25,7 +25,7 @@ export const parseKey = (key: Key, prefix = ''): RecordKey => {
   return parsed
 }
 
-/** Not safe in a path: proxies decode `%2F`, `%5C` and `%00`, or reject them. */
+/** Matches characters that are not safe in a path: proxies decode `%2F`, `%5C` and `%00`, or reject them. */
 const hasPathUnsafe = /[/\\\0]/
 
 /** `/hashKey` or `/hashKey/rangeKey`, encoded; undefined for a key that must not go into a path. */

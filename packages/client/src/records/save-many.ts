@@ -20,7 +20,7 @@ export interface SavedChunk {
 }
 
 export interface SaveResult {
-  /** How many records are known to be applied. */
+  /** The number of records that are known to be applied. */
   saved: number
   /** Chunks in the order of the records, without gaps. */
   chunks: SavedChunk[]
@@ -51,7 +51,7 @@ export interface SaveProgress {
 }
 
 export interface SaveManyOptions extends RequestOptions {
-  /** How many requests may be in flight. Default 4. */
+  /** The number of requests that may be in flight. Default 4. */
   concurrency?: number
   onProgress?: (progress: SaveProgress) => void
 }

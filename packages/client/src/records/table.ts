@@ -22,7 +22,7 @@ import type { Condition, ReadData, SaveOperation, SaveRecord, TableOperation, Ta
 export type SaveOptions = RequestOptions & Condition
 
 export interface FindOptions extends RequestOptions {
-  /** How many requests may be in flight. Default 4. */
+  /** The number of requests that may be in flight. Default 4. */
   concurrency?: number
 }
 
@@ -54,7 +54,7 @@ const writeOperation = (operation: RecordKey & Condition & { op: string }, prefi
   }
 }
 
-/** With several operations, each has its own condition. One given for all of them is rejected, not ignored. */
+/** Each of several operations has its own condition. One given for all of them is rejected, not ignored. */
 const refuseCondition = (options: RequestOptions & Condition): void => {
   if (parseCondition(options) === undefined) return
   throw refusal('invalid_request', 'options', 'has a condition; with many records, put it into each of them.')

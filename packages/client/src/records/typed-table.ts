@@ -94,7 +94,10 @@ export interface BatchCondition extends Condition {
 
 export interface SaveRecord<Data> extends RecordKey {
   data: SaveData<Data>
-  /** When the record expires: epoch seconds (not a duration) or a `Date`. A save without `ttl` removes an earlier one. */
+  /**
+   * The time at which the record expires: epoch seconds (not a duration) or a `Date`. A save without `ttl` removes an earlier
+   * one.
+   */
   ttl?: number | Date
 }
 

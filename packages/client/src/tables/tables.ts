@@ -12,7 +12,7 @@ export class Tables extends Collections<ActiveTable, DeletedTable, 'tables'> {
     super(send, path, 'table')
   }
 
-  /** If it exists with the same indices, returns it. With others: `table_exists`; indices are immutable. */
+  /** Creates a table, or returns it if it exists with the same indices. With others: `table_exists`; indices are immutable. */
   async create(name: string, properties?: CreateTableRequest, options?: RequestOptions): Promise<ActiveTable> {
     return this.post(this.pathOf(name), properties, options)
   }

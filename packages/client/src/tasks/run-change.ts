@@ -19,7 +19,7 @@ export type RunChange = AddRun | FinishRun
 
 type OfTask<Operation> = Operation extends unknown ? Omit<Operation, 'task'> & { task?: string } : never
 
-/** In a batch of a task, `task` may be left out. */
+/** `task` may be left out in a batch of a task. */
 export type OwnRunChange = OfTask<RunChange>
 
 export const isRunChange = (operation: { op: string }): operation is OwnRunChange =>

@@ -69,7 +69,7 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
   }
 
   #withFinished = (run: TaskRun<Payload, Result>): RunHandle<Payload, Result> =>
-    // Not enumerable: the run is printed, compared and sent on as the data that it is.
+    // The property is not enumerable: the run is printed, compared and sent on as the data that it is.
     Object.defineProperty(run, 'finished', {
       value: (options?: RequestOptions) => this.finished(run, options),
     }) as RunHandle<Payload, Result>
@@ -113,7 +113,7 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
   async finished(run: RunReference, options: RequestOptions = {}): Promise<FinishedRun<Payload, Result>> {
     const path = `${this.#path}${this.#pathOf(run)}?waitSeconds=${waitSecondsMax}`
     for (;;) {
-      // Not Date.now: if the clock is set back meanwhile, the pause would be as long as that.
+      // Date.now would be wrong here: if the clock is set back meanwhile, the pause would be as long as that.
       const askedAtMs = performance.now()
       const found = await this.#send<TaskRun<Payload, Result>>(
         { method: 'GET', path, effect: 'read', waitMs: waitSecondsMax * 1000 },
@@ -142,7 +142,7 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
     return countAll(this.#send, this.#path, query, options)
   }
 
-  /** From that moment nothing of its attempt is accepted. If it has finished: `run_finished`. */
+  /** Cancels a run. From that moment nothing of its attempt is accepted. If it has finished: `run_finished`. */
   async cancel(run: RunReference, options?: RequestOptions): Promise<RunHandle<Payload, Result>> {
     return this.#change(this.#pathOf(run, '/cancel'), 'write', undefined, options)
   }

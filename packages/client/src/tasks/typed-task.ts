@@ -26,7 +26,7 @@ export interface RunOptions extends Omit<RunRequest, 'payload' | 'runAt'> {
   runAt?: Time
 }
 
-/** How an attempt ends. */
+/** The end of an attempt. */
 export type Outcome<Result> =
   | { result?: SaveData<Result>; error?: never; retry?: never; retryAfter?: never }
   | {

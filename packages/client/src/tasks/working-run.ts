@@ -38,11 +38,11 @@ export type Handler<Payload, Result> = (
 ) => HandlerResult<Result> | Promise<HandlerResult<Result>>
 
 export interface WorkOptions {
-  /** How many runs are worked on at once. Default 1. */
+  /** The number of runs that are worked on at once. Default 1. */
   concurrency?: number
   /** Stops the worker: nothing more is claimed, and handlers that are running may finish. */
   signal?: AbortSignal
-  /** How long handlers may go on after that, before `run.signal` aborts. Default 20,000. */
+  /** The time that handlers may go on after that, before `run.signal` aborts. Default 20,000. */
   graceMs?: number
   /** Default: as declared. After a crash of the worker, its runs are attempted again when their leases have expired. */
   leaseSeconds?: number

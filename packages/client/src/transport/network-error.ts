@@ -25,7 +25,7 @@ const advice = [
 const usualReasons =
   'Is the server running? In a browser it may also be mixed content (http from an https page) or CORS.'
 
-/** Why a request got no response, and what to do about it. */
+/** Says why a request got no response, and what to do about it. */
 export const describeNetworkError = (error: unknown): { why: string; hint: string | undefined } => {
   const { message, code } = innermost(Object(error))
   const text = (message || String(error)).trim()

@@ -8,13 +8,16 @@ import type { ErrorResponse } from './wire.ts'
 export interface RequestOptions {
   /** Aborts the call and its retries. The call rejects with the signal's reason. */
   signal?: AbortSignal
-  /** Limit for one attempt, body included. Default 30,000. The time that a call asks the server to wait is added. To limit the whole call, use `AbortSignal.timeout`. */
+  /**
+   * Limit for one attempt, body included. Default 30,000. The time that a call asks the server to wait is added. To limit the
+   * whole call, use `AbortSignal.timeout`.
+   */
   timeoutMs?: number
-  /** How many times a request is retried where that is safe. Default 3. */
+  /** The number of times that a request is retried where that is safe. Default 3. */
   retries?: number
   /**
-   * Also retry a write that got no response, although it may have been applied. If somebody else wrote in between, the
-   * retry overwrites that. Use it only for records that nobody else writes.
+   * Retries also a write that got no response, although it may have been applied. If somebody else wrote in between, the retry
+   * overwrites that. Use it only for records that nobody else writes.
    */
   repeatWrites?: boolean
 }
@@ -45,7 +48,7 @@ export interface Call {
    * of them.
    */
   failure?: () => unknown
-  /** How long the service was asked to wait before it answers. The time limit of an attempt begins after it. */
+  /** The time that the service was asked to wait before it answers. The time limit of an attempt begins after it. */
   waitMs?: number
   /** The answer is the bytes of a file: the call resolves to the `Response` once its head has arrived. */
   raw?: true
@@ -119,11 +122,11 @@ export const createSend = (client: CubbyOptions): Send => {
   return createSendTo(base, { authorization: `Bearer ${client.key}` }, client)
 }
 
-/** Without an API key of its own: for signed URLs too. */
+/** Sends without an API key of its own, so that it works for signed URLs too. */
 export const createSendTo = (base: string, headers: Record<string, string>, client: Partial<CubbyOptions>): Send => {
   // `fetch` is read at the time of the call. It must not be called as a method of another object: browsers reject that.
   const fetchFrom: Fetch = client.fetch ?? ((url, init) => fetch(url, init))
-  // Without the query: it may be long, and that of a signed URL is a secret.
+  // Leaves out the query: it may be long, and that of a signed URL is a secret.
   const targetOf = ({ method, path }: Call) => `${method} ${base}${path.split('?')[0]}`
 
   const attempt = async <T>(

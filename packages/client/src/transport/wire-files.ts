@@ -97,7 +97,7 @@ export interface FileQuery {
 
 /** An item of a page of files. */
 export interface FileItem<Metadata = Record<string, unknown>> extends FileRecord<Metadata> {
-  /** When the signed `url` expires: private files of a query with `expiresIn`. */
+  /** The time at which the signed `url` expires, for private files of a query with `expiresIn`. */
   urlExpiresAt?: number
 }
 

@@ -6,7 +6,7 @@ import type { RangeCondition, RangeOperator } from './wire.ts'
 
 export type RunStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled'
 
-/** Why the last failed attempt failed. */
+/** The reason why the last failed attempt failed. */
 export interface RunError {
   code: 'worker' | 'http_status' | 'timeout' | 'connection' | 'target_refused' | 'lease_expired'
   message: string
@@ -17,9 +17,9 @@ export interface PublicRun<Result = Record<string, unknown>> {
   id: string
   task: string
   status: RunStatus
-  /** When it is due. */
+  /** The time at which it is due. */
   runAt: number
-  /** How many attempts have begun. */
+  /** The number of attempts that have begun. */
   attempt: number
   /** The progress that the holder of the lease reported last. */
   progress: Record<string, unknown> | null
@@ -51,7 +51,7 @@ export interface RunRequest<Payload = Record<string, unknown>> {
   payload?: Payload
   /** Makes the call repeatable. Not with `key`. */
   id?: string
-  /** At most one run of a key is queued, and at most one is running. Not with `id`. */
+  /** At most one run of a key is queued, and at most one is running. It cannot be combined with `id`. */
   key?: string
   /** Epoch milliseconds or an ISO date-time. Not with `delaySeconds`. */
   runAt?: number | string
@@ -107,7 +107,7 @@ export interface ExtendRequest {
   lease: string
   /** 1 to 3,600; default as declared. */
   leaseSeconds?: number
-  /** At most 4,096 bytes of JSON. */
+  /** Progress, at most 4,096 bytes of JSON. */
   progress?: Record<string, unknown>
 }
 

@@ -2,7 +2,7 @@
 
 import type { RunStatus } from './wire-runs.ts'
 
-/** When a task runs by itself. */
+/** The times at which a task runs by itself. */
 export type TaskSchedule<Payload = Record<string, unknown>> = (
   | {
       /** Seconds: at the multiples of them since 1970. */
@@ -25,7 +25,7 @@ export interface DeclareTaskRequest<Payload = Record<string, unknown>> {
   url?: string
   /** The header `authorization` of each push. `****` keeps the present one while the origin of `url` stays. */
   authorization?: string
-  /** How long an attempt may go without a sign of life; default 30. */
+  /** The time that an attempt may go without a sign of life; default 30. */
   leaseSeconds?: number
   /** Default 12. */
   attempts?: number
@@ -50,7 +50,7 @@ export type ScheduleOfTask<Payload = Record<string, unknown>> = (
   nextRunAt: number | null
 }
 
-/** How many runs have each status: each counted up to 1,000, in a listing up to 100. */
+/** The number of runs with each status: each counted up to 1,000, in a listing up to 100. */
 export type RunCounts = Record<RunStatus, number>
 
 export interface ActiveTask<Payload = Record<string, unknown>> {
@@ -67,7 +67,7 @@ export interface ActiveTask<Payload = Record<string, unknown>> {
   keepSeconds: number
   paused: boolean
   schedule: ScheduleOfTask<Payload> | null
-  /** Since when the oldest due run has been waiting; null if none is due. */
+  /** The time since which the oldest due run has been waiting; null if none is due. */
   oldestRunAt: number | null
   /** Present with `counts: true`. */
   counts?: RunCounts

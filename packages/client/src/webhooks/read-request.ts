@@ -12,7 +12,7 @@ const bodyBytesMax = 1024 * 1024
 
 /** The headers by their names in lower case. */
 export const readHeaders = ({ headers }: Request | PushRequest): Map<string, string> => {
-  // Not by instanceof: frameworks have classes of their own.
+  // `instanceof` would not do: frameworks have classes of their own.
   const entries = Symbol.iterator in Object(headers) ? (headers as Headers) : Object.entries(headers ?? {})
   const found = new Map<string, string>()
   for (const [name, value] of entries) if (value !== undefined) found.set(name.toLowerCase(), String(value))

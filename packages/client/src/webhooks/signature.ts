@@ -36,7 +36,7 @@ const sign = async (secret: Uint8Array<ArrayBuffer>, content: Uint8Array<ArrayBu
   return new Uint8Array(await crypto.subtle.sign('HMAC', key, content))
 }
 
-/** Whether one of the signatures (`v1,…`, divided by spaces) was made with one of the secrets. */
+/** Tells whether one of the signatures (`v1,…`, divided by spaces) was made with one of the secrets. */
 export const isSigned = async (
   header: string,
   secrets: Uint8Array<ArrayBuffer>[],

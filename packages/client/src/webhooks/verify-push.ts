@@ -20,7 +20,7 @@ export interface Push<Payload = Record<string, unknown>> {
 }
 
 export interface VerifyOptions {
-  /** How far the time of the request may differ from the clock. Default 300. */
+  /** The largest difference between the time of the request and the clock. Default 300. */
   toleranceSeconds?: number
 }
 

@@ -35,12 +35,12 @@ export class Lease<Payload extends object, Result extends object> {
     return this.#handler.signal
   }
 
-  /** Why it is lost; undefined while it is not. */
+  /** The reason why it is lost; undefined while it is not. */
   get lostBy(): unknown {
     return this.#lostBy
   }
 
-  /** How long it surely lasts. */
+  /** The time that it surely lasts. */
   get restMs(): number {
     return this.#endMs - clockMs()
   }

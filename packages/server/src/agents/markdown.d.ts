@@ -1,4 +1,4 @@
-/** With `{ type: 'text' }` an import is the text of the file. */
+/** An import with `{ type: 'text' }` is the text of the file. */
 declare module '*.md' {
   const text: string
   export default text

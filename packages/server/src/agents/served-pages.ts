@@ -19,7 +19,10 @@ const skillIndexSchema = 'https://schemas.agentskills.io/discovery/0.2.0/schema.
 const frontmatter = (skill: string, member: string): string =>
   new RegExp(`^${member}: (.+)$`, 'm').exec(skill.split('\n---\n')[0]!)![1]!
 
-/** The index by which programs find skills. `skill` is the text that the same server sends to the same address: programs compare its digest. */
+/**
+ * The index by which programs find skills. `skill` is the text that the same server sends to the same address: programs compare
+ * its digest.
+ */
 const skillIndex = (skill: string, baseUrl: string): string => {
   const digest = new Bun.CryptoHasher('sha256').update(skill).digest('hex')
   const entry = {

@@ -28,7 +28,7 @@ export const withWorkingLinks = (text: string, neighbours: Neighbours): string =
     return address === undefined ? shown : `[${shown}](${address}${anchor})`
   })
 
-/** With or without the part that is about MCP. */
+/** Returns the text with or without the part that is about MCP. */
 export const withMcpPart = (text: string, hasMcp: boolean): string =>
   text.replaceAll(/^<!-- mcp -->\n(.*?)^<!-- \/mcp -->\n/gms, hasMcp ? '$1' : '')
 

@@ -11,11 +11,11 @@ export interface BlobSweepOptions {
   blobStore: Pick<BlobStore, 'remove'>
   now(): number
   log: Log
-  /** How long a clock that has jumped ahead is distrusted: see holding-clock.ts. */
+  /** The time for which a clock that has jumped ahead is distrusted: see holding-clock.ts. */
   jumpHoldMs: number
-  /** How much longer than usual bytes are kept: see Files. */
+  /** The time that bytes are kept longer than usual: see Files. */
   keepMs?: number
-  /** How often to look for work. */
+  /** The time between two polls for work. */
   everyMs: number
 }
 

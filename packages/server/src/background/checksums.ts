@@ -6,7 +6,7 @@ import { type Background, inBackground } from './paced-steps.ts'
 interface ChecksumOptions {
   maintenance: Pick<Maintenance, 'addChecksums'>
   log: Log
-  /** How long to wait after a failure. */
+  /** The wait after a failure. */
   retryMs: number
 }
 

@@ -16,7 +16,7 @@ interface DispatcherOptions {
   signals: RunSignals
   now(): number
   log: Log
-  /** How often to look for work that no signal has told of. */
+  /** The time between two polls for work that no signal has told of. */
   everyMs?: number
   pushesMax?: number
 }
@@ -37,7 +37,7 @@ const pollGapMs = 20
 const pollGapFactor = 20
 /** A task that reached its concurrency is tried again when one of its pushes ends, or after this time. */
 const saturatedMs = 1_000
-/** After failed looks the time between them doubles, so many times. */
+/** The time between failed polls doubles this many times. */
 const backoffsMax = 4
 const logEveryMs = 10_000
 

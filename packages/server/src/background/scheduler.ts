@@ -14,14 +14,14 @@ interface SchedulerOptions {
   log: Log
   /** Called with runs whose leases have expired. */
   onExpired?(runs: RunReference[]): void
-  /** How often to look for work. */
+  /** The time between two polls for work. */
   everyMs?: number
 }
 
 /** Runs of one step: few, because the writes of a whole commit wait for it. */
 const stepRowsMax = 50
 const logEveryMs = 10_000
-/** After failed looks the time between them doubles, so many times. */
+/** The time between failed polls doubles this many times. */
 const backoffsMax = 4
 
 /** Applies expired leases, and creates the runs of schedules. Several processes may do it at once. */

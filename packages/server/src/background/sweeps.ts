@@ -10,9 +10,9 @@ export interface SweepOptions {
   runs: Pick<Runs, 'sweepFinished'>
   now(): number
   log: Log
-  /** How long a clock that has jumped ahead is distrusted: see holding-clock.ts. */
+  /** The time for which a clock that has jumped ahead is distrusted: see holding-clock.ts. */
   jumpHoldMs: number
-  /** How often to look for work. */
+  /** The time between two polls for work. */
   everyMs: number
 }
 

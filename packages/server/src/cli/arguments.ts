@@ -25,7 +25,7 @@ export interface Arguments {
   positionals: string[]
   /** A flag's value: from the command line, else from CUBBY_…, else the default. */
   text(name: string): string | undefined
-  /** Whether the flag is on the command line, where it outranks the environment. */
+  /** Tells whether the flag is on the command line, where it outranks the environment. */
   isGiven(name: string): boolean
   flag(name: string): boolean
 }
@@ -44,7 +44,7 @@ export const jsonFlag: Flag = { type: 'boolean', help: 'print JSON' }
 /** The variable that sets a flag: `pool-size` is CUBBY_POOL_SIZE. */
 export const environmentName = (flag: string): string => `CUBBY_${flag.toUpperCase().replaceAll('-', '_')}`
 
-/** How a value was given, for messages: `--store` or CUBBY_STORE. */
+/** Returns how a value was given, for messages: `--store` or CUBBY_STORE. */
 export const givenAs = (args: Arguments, flag: string): string =>
   args.isGiven(flag) ? `--${flag}` : environmentName(flag)
 

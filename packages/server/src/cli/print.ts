@@ -10,7 +10,7 @@ export const printLine = (line: string): void => {
   process.stdout.write(`${printable(line)}\n`)
 }
 
-/** On standard error, beside the output. */
+/** Prints on standard error, beside the output. */
 export const printNote = (line: string): void => {
   process.stderr.write(`${printable(line)}\n`)
 }

@@ -53,7 +53,9 @@ const protection = (scripts: string): Record<string, string> => ({
   'Referrer-Policy': 'no-referrer',
 })
 
-/** The page is asked for again each time: it names the files that belong together. Imports inherit the nonce of their script. */
+/**
+ * The page is asked for again each time: it names the files that belong together. Imports inherit the nonce of their script.
+ */
 export const pageHeaders = (nonce: string): Record<string, string> => ({
   'Content-Type': 'text/html; charset=utf-8',
   'Cache-Control': 'no-cache',

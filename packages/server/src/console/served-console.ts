@@ -22,7 +22,7 @@ const makeFile = async (text: string, version: string, headers: Record<string, s
   headers,
 })
 
-/** Without a version: it is another text each time. It is short, so compressing it would take more time than it saves. */
+/** The page has no version: it is another text each time. It is short, so compressing it would take more time than it saves. */
 const makePage = (files: ConsoleFiles): Page => {
   const nonce = randomBytes(16).toString('base64url')
   return { body: new Blob([consolePage(files, nonce)]), headers: pageHeaders(nonce) }

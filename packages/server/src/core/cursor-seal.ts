@@ -37,12 +37,12 @@ export class TextSeal {
 
 /** Seals with one secret, and opens what any accepted one has sealed. */
 export class CursorSeal {
-  /** How many bytes longer than its text a sealed text is. */
+  /** The number of bytes that a sealed text is longer than its text. */
   static readonly overheadBytes = tagBytes
 
   /** The first one seals. */
   readonly #seals: readonly TextSeal[]
-  /** Whether the store was made by version 0.1, whose plain cursors may still be in use. */
+  /** True if the store was made by version 0.1, whose plain cursors may still be in use. */
   readonly acceptsPlain: boolean
 
   constructor(seals: readonly TextSeal[], acceptsPlain: boolean) {

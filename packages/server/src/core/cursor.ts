@@ -59,7 +59,7 @@ const readPlain = (seal: CursorSeal, bytes: Buffer): unknown[] | undefined => {
     const parts: unknown = JSON.parse(bytes.toString())
     if (Array.isArray(parts) && parts[0] === plainVersion) return parts.slice(1)
   } catch {
-    // Not JSON: not one of ours.
+    // A cursor that is not JSON is none of ours.
   }
   return undefined
 }

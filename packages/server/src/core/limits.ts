@@ -18,16 +18,18 @@ export const keyBytesMax = 1_024
 export const dataBytesMax = 409_600
 export const dataDepthMax = 64
 export const ttlSecondsMax = 253_402_300_799
-/** How far in the past the ttl of a put may be. An earlier one is a mistake. */
+/** The ttl of a put may be this far in the past. An earlier one is a mistake. */
 export const ttlPastSecondsMax = 86_400
 export const batchOperationsMax = 25
 export const findKeysMax = 100
 export const indexFieldCharactersMax = 255
 export const indexStringBytesMax = 1_024
 export const fileBytesMax = 5 * GIB
-/** The bytes of a file with a declared length up to this are held in memory until all have arrived. Larger ones are streamed. */
+/**
+ * The bytes of a file with a declared length up to this are held in memory until all have arrived. Larger ones are streamed.
+ */
 export const smallUploadBytesMax = 64 * KIB
-/** Unless their place is S3, the bytes of files up to this size are in the store, in the commit of their record. */
+/** The bytes of files up to this size are in the store, in the commit of their record, unless the blob store is S3. */
 export const storeFileBytesMax = 16 * KIB
 export const fileNameBytesMax = 1_024
 export const fileNameSegmentsMax = 16
@@ -70,7 +72,7 @@ export const toolRowsMax = 100
 export const toolFieldsMax = 50
 /** Addresses of the server for which the pages for agents are kept: callers choose the address. */
 export const agentBasesMax = 8
-/** How often they are made for another address and compressed; meanwhile they are sent without being kept. */
+/** The pages are made for another address and compressed at most this often; meanwhile they are sent without being kept. */
 export const agentPagesEveryMs = 1_000
 
 // Resources of a process. Of a shared resource, an organization may hold half of what the others leave, and an API key half
@@ -101,14 +103,14 @@ export const readerBytesPerSecondMin = 8 * KIB
 /** A reader is not judged before. */
 export const readerCheckedAfterMs = 5_000
 export const requestsInFlightMax = 16_384
-/** How long a request waits for its turn. */
+/** The longest time that a request waits for its turn. */
 export const turnMsMax = 5_000
 export const connectionIdleSecondsMax = 60
 export const writeQueueRequestsMax = 8_192
 export const writeQueueBytesMax = 128 * MIB
 /** Connections to the address of --metrics; each is one request. */
 export const metricsConnectionsMax = 32
-/** How long one of them may take to send its request. */
+/** The longest time that one of them may take to send its request. */
 export const metricsRequestMsMax = 2_000
 /** Requests that wait for a connection to PostgreSQL, shared as above. */
 export const connectionQueueRequestsMax = 4_096
@@ -183,7 +185,7 @@ export const pushResponseBytesMax = 64 * KIB
 export const pushFramingBytesMax = 16 * KIB
 /** Pushes of one process at once; an organization holds at most half of them. */
 export const pushesMax = 256
-/** How often a process looks for runs that another process has added, and for expired leases. */
+/** The time between two polls for runs that another process has added, and for expired leases. */
 export const taskPollEveryMs = 500
 /** Requests of a process that wait for a run; an organization holds at most half of them. */
 export const waitsMax = 4_096

@@ -4,10 +4,10 @@
 /** More than any name and port have. A longer text is no host, and is not looked at. */
 const hostCharactersMax = 300
 
-/** Without its port. */
+/** Returns the host without its port. */
 export const nameOfHost = (host: string): string => host.replace(/:[0-9]*$/, '').toLowerCase()
 
-/** Whether a value of `Host` is a loopback name or address, with or without a port. */
+/** Tells whether a value of `Host` is a loopback name or address, with or without a port. */
 export const isLoopbackHost = (host: string): boolean => {
   if (host.length > hostCharactersMax) return false
   const name = nameOfHost(host)
@@ -16,6 +16,6 @@ export const isLoopbackHost = (host: string): boolean => {
   )
 }
 
-/** Whether a server that listens on this name or address is reached from this machine only. */
+/** Tells whether a server that listens on this name or address is reached from this machine only. */
 export const isLoopbackAddress = (address: string): boolean =>
   isLoopbackHost(address.includes(':') ? `[${address}]` : address) || /^::ffff:(?:127\.|7f[0-9a-f]{2}:)/i.test(address)

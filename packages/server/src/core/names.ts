@@ -3,7 +3,7 @@ import { CubbyError } from './errors.ts'
 
 const pattern = /^[a-z0-9_-]{1,64}$/
 
-/** Whether `parseName` takes it. */
+/** Tells whether `parseName` takes it. */
 export const isName = (name: unknown): name is string =>
   typeof name === 'string' && pattern.test(name) && !name.startsWith('_')
 

@@ -9,7 +9,7 @@ interface Holding {
   readonly byMember: Map<number, number>
 }
 
-/** How much each organization holds, and each of its members: API keys, or tasks. */
+/** The amounts that each organization holds, and each of its members: API keys, or tasks. */
 class Holdings {
   readonly #orgs = new Map<number, Holding>()
   /** The entry that was removed last. Without contention the next request reuses it, and nothing is allocated. */
@@ -85,7 +85,7 @@ export class Shares extends Holdings {
     this.#onGiven = onGiven
   }
 
-  /** Whether the shares of the organization and of the key leave room for this amount. */
+  /** Tells whether the shares of the organization and of the key leave room for this amount. */
   hasRoom(orgId: number, keySeq: number, amount: number): boolean {
     const org = this.holdingOf(orgId)
     if (org === undefined) return this.used + amount <= this.#max * 2
@@ -136,13 +136,13 @@ export class StrictShares extends Holdings {
     return this.holdingOf(orgId)?.byMember.get(memberId) ?? 0
   }
 
-  /** How many more the organization may hold now. */
+  /** Returns how many more the organization may hold now. */
   roomOf(orgId: number): number {
     const held = this.holdingOf(orgId)?.held ?? 0
     return Math.max(0, Math.min(this.free, half(this.#max - (this.used - held)) - held))
   }
 
-  /** How many more the member may hold now. `isHalved`: it may hold half of what others may. */
+  /** Returns how many more the member may hold now. `isHalved`: it may hold half of what others may. */
   room(orgId: number, memberId: number, isHalved = false): number {
     const room = this.roomOf(orgId)
     const held = this.heldBy(orgId, memberId)

@@ -1,4 +1,4 @@
-// Which known name a caller probably meant.
+// Finds the known name that a caller probably meant.
 
 /** Longer names are not compared: the cost is the product of the lengths. */
 const comparedCharactersMax = 80

@@ -9,9 +9,9 @@ import { earlierSecretMs, earlierSecretsMax } from './limits.ts'
 export interface StoreSecret {
   /** `secretBytes` random bytes. */
   secret: Uint8Array
-  /** Whether plain cursors of version 0.1 are accepted as long as this secret is. */
+  /** True if plain cursors of version 0.1 are accepted as long as this secret is. */
   acceptsPlain: boolean
-  /** From when on it seals and signs. It is accepted before that: another process may have begun already. */
+  /** The time from which it seals and signs. It is accepted before that: another process may have begun already. */
   beginsAtMs: number
 }
 
@@ -43,7 +43,7 @@ export const findSecretFaults = (secrets: readonly StoreSecret[]): string[] => {
   return wrong.map(({ secret }) => `a secret of the store has ${secret.length} bytes, not ${secretBytes}`)
 }
 
-/** Until when the secret at `i` is accepted, in a list with the newest first. The newest has no end. */
+/** Returns the time until which the secret at `i` is accepted, in a list with the newest first. The newest has no end. */
 export const acceptedUntilMs = (secrets: readonly StoreSecret[], i: number): number =>
   i === 0 ? Number.POSITIVE_INFINITY : secrets[i - 1]!.beginsAtMs + earlierSecretMs
 

@@ -15,7 +15,7 @@ export interface StoreLocation {
   data: string
   /** A URL of another engine; then `data` is not used. */
   store: string | undefined
-  /** How the operator gave the URL, for messages about it: `--to`, `CUBBY_STORE`. */
+  /** The flag or variable with which the operator gave the URL, for messages: `--to`, `CUBBY_STORE`. */
   storeGivenAs?: string
 }
 

@@ -5,8 +5,8 @@ const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
 type Ending = keyof typeof exitCodes
 
 /**
- * Under nohup SIGHUP is ignored, and a listener would end that. Elsewhere than on Linux it is not known whether it is, so there
- * is none.
+ * SIGHUP is ignored under nohup, and a listener would end that. Only Linux tells whether it is, so other systems have no
+ * listener.
  */
 const hangupMayEnd = (): boolean => {
   try {

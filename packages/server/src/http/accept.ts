@@ -30,13 +30,13 @@ const typeWeight = (accept: string, type: string, subtype: string): number =>
   weightOf(accept, [`${type}/${subtype}`, `${type}/*`, '*/*']) ?? 0
 
 /**
- * Whether the caller would rather have HTML than JSON, as browsers do. A range that includes both, as curl sends it, prefers
- * neither; so does a request without Accept.
+ * Tells whether the caller would rather have HTML than JSON, as browsers do. A range that includes both, as curl sends it,
+ * prefers neither; so does a request without Accept.
  */
 export const prefersHtml = (accept: string | null): boolean =>
   accept !== null && typeWeight(accept, 'text', 'html') > typeWeight(accept, 'application', 'json')
 
-/** Whether the caller accepts gzip, and does not prefer the plain text. */
+/** Tells whether the caller accepts gzip, and does not prefer the plain text. */
 export const acceptsGzip = (acceptEncoding: string | null): boolean => {
   if (acceptEncoding === null) return false
   const gzip = weightOf(acceptEncoding, ['gzip', 'x-gzip', '*']) ?? 0

@@ -2,13 +2,13 @@ import { drainMicrotasks } from 'bun:jsc'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Turns } from './turns.ts'
 
-/** With fewer requests at once it does not pay to collect them. */
+/** The number of requests at once from which it pays to collect them. */
 const busyFrom = 4
-/** While reads are answered at once, every so many are counted how many come in one iteration of the event loop. */
+/** While reads are answered at once, one in this many counts the requests of an iteration of the event loop. */
 const countEvery = 64
 /** More than one iteration brings. */
 const collectedMax = 1_024
-/** So many answers, or those of so much time, are sent before the next requests run. */
+/** This many responses, or those of this much time, are sent before the next requests run. */
 const unsentMax = 16
 const unsentMsMax = 1
 
@@ -32,7 +32,7 @@ export class Arrivals {
     this.#turns = turns
   }
 
-  /** Whether a request that could be answered within the call of its handler is to be collected instead. */
+  /** Tells whether a request that could be answered within the call of its handler is to be collected instead. */
   takesReads(): boolean {
     if (this.#isBusy) return this.#collected.length < collectedMax
     this.#reads++

@@ -19,7 +19,7 @@ const invalid = (message: string, hint = 'Send "Authorization: Bearer svc_live_â
 const foundHeaders = new Map<string, string>()
 
 /**
- * Whether the key of the request was found before. Until then anybody may have made it up: a checksum is easy to forge.
+ * Tells whether the key of the request was found before. Until then anybody may have made it up: a checksum is easy to forge.
  */
 export const recognize = (caller: Caller): boolean => {
   const header = caller.request.headers.get('authorization')
@@ -56,7 +56,7 @@ export interface Caller {
   readonly keyNeeded: KeyNeeded
   access: Access
   nowMs: number
-  /** From the headers, read once: a request with a body is authenticated again when the body has arrived. */
+  /** The key from the headers, read once: a request with a body is authenticated again when the body has arrived. */
   presentedKey?: string
   isFromForeignPage?: boolean
 }
@@ -113,7 +113,7 @@ export class Authenticator {
     })
   }
 
-  /** At most one note per second while the same key is used. */
+  /** Makes at most one note per second while the same key is used. */
   #noteKeyUse(keyId: string, nowMs: number): void {
     const sinceMs = nowMs - this.#notedAtMs
     if (keyId === this.#notedKeyId && sinceMs >= 0 && sinceMs < keyUseNoteMs) return

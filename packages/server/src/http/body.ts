@@ -264,7 +264,7 @@ export class BodyReader {
     })
   }
 
-  /** Not an async loop: that costs 50 % more per piece, and there may be thousands. */
+  /** An async loop would cost 50 % more per piece, and there may be thousands. */
   #readPieces(request: Request, bytesMax: number, holder: BodyHolder): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const reader = request.body!.getReader()

@@ -49,7 +49,7 @@ export const parseWriteCondition = (headers: Headers, method: 'PUT' | 'PATCH' | 
   return 'absent'
 }
 
-/** Whether a read may be answered 304. Lists, weak tags and `*` work as HTTP defines. */
+/** Tells whether a read may be answered 304. Lists, weak tags and `*` work as HTTP defines. */
 export const matchesIfNoneMatch = (headers: Headers, version: number | string): boolean => {
   const value = headers.get('if-none-match')
   if (value === null) return false

@@ -2,7 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Server } from 'bun'
 import type { Log } from '../core/log.ts'
 
-/** How many files the process may open; undefined if the system does not report it: then connections are not watched. */
+/**
+ * Returns how many files the process may open; undefined if the system does not report it: then connections are not watched.
+ */
 const openFilesMax = (): number | undefined => {
   try {
     const line = readFileSync('/proc/self/limits', 'utf8')

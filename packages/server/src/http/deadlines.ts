@@ -29,7 +29,7 @@ export class Deadlines {
     this.#timed.add(timed)
   }
 
-  /** Whether it was still there: not removed before, and not expired. */
+  /** Tells whether it was still there: not removed before, and not expired. */
   remove(timed: Timed): boolean {
     return this.#timed.delete(timed)
   }

@@ -1,7 +1,7 @@
 import { readerBytesPerSecondMin, readerCheckedAfterMs } from '../core/limits.ts'
 import { type Peer, readSendQueues, type SendQueues } from './send-queues.ts'
 
-/** Why a download was refused, or cut. */
+/** The reason why a download was refused, or cut. */
 export type DownloadRefusal = 'full' | 'slow' | 'idle' | 'damaged'
 
 /** A file that is sent as a stream. */
@@ -18,7 +18,7 @@ export interface Download {
 /** The head of an answer is in the system's queue too, but not in `sentBytes`. */
 const headBytesMax = 1_024
 
-/** To read the queues takes some milliseconds, so many requests without room share it. */
+/** Reading the queues takes some milliseconds, so many requests without room share it. */
 const checkedEveryMs = 1_000
 
 /**

@@ -24,7 +24,7 @@ interface Parts {
 }
 
 export const entryPoint = (publicUrl: string | undefined, { hasConsole, hasMcp }: Parts) => {
-  // Behind a proxy that adds a path, the redirect needs that path too.
+  // The redirect needs the path that a proxy adds.
   const prefix = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
   const home = prefix + (hasConsole ? consolePath : '/docs')
   return (requestId: string, { headers }: Request, ownUrl: string): Response => {

@@ -39,7 +39,9 @@ export interface Exchange extends ResponseRoom {
   readUpload(progress: UploadProgress): AsyncIterable<Uint8Array>
   /** The same for a small file with a declared length, whole. Its owner frees it. */
   readSmallUpload(bytes: number, progress: UploadProgress): Promise<Uint8Array>
-  /** While the work runs, the connection may be idle for any time: a place may need minutes to make a file durable. */
+  /**
+   * Allows the connection to be idle for any time while the work runs: a blob store may need minutes to make a file durable.
+   */
   withoutIdleTimeout<T>(work: () => Promise<T>): Promise<T>
   /** Aborts when the client has closed the connection. */
   readonly signal: AbortSignal
@@ -50,13 +52,13 @@ export interface Exchange extends ResponseRoom {
   pause<T>(wait: () => Promise<T>): Promise<T>
   /** The time of the clock. */
   now(): number
-  /** That of the URL, for a signed upload. */
+  /** The signature of the URL, for a signed upload. */
   readonly signature?: string
   /** The uploads of this server. */
   readonly uploads: Uploads
   /** The address at which the caller reached the server, without a slash at its end. */
   readonly baseUrl: string
-  /** So much more of the answer for which room was taken is there. */
+  /** Adds to the room that was taken: this much more of the response is there. */
   addToRoom(bytes: number): void
   /** Runs long work. Between two steps it waits for its turn if other requests are waiting. */
   runSlices<T>(slices: Slices<T>): Awaitable<T>

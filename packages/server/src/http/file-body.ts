@@ -75,8 +75,8 @@ const damageOf = (
 }
 
 /**
- * Call it with the chunks of the file, in their order. It throws at the last one if they are not as they were uploaded. They are
- * compared with their CRC-32 if there is one: SHA-256 takes as much time as all other work of a download.
+ * Call it with the chunks of the file, in their order. It throws at the last one if they are not as they were uploaded. They
+ * are compared with their CRC-32 if there is one: SHA-256 takes as much time as all other work of a download.
  */
 const comparing = ({ source, blob, start, end, digests }: StoredBytes): ((chunk: Uint8Array) => void) | undefined => {
   if (digests === undefined || source.isCompared) return undefined
@@ -185,7 +185,8 @@ const roomForStream = async ({ responseBodies, downloads }: Sending, reader: Fil
  * The body of the answer with these bytes. Few bytes are collected; many are a stream, each chunk of which is read when the
  * client has taken the one before. Both count as unread until the client has them. A client that takes nothing for
  * `fileIdleMsMax` is disconnected, and a slow one when others need its room. Throws `unavailable` if there is no room,
- * `store_damaged` if the bytes are missing, or are few and were changed. A stream of changed bytes breaks off before its last chunk.
+ * `store_damaged` if the bytes are missing, or are few and were changed. A stream of changed bytes breaks off before its last
+ * chunk.
  */
 export const fileBody = async (sending: Sending, reader: FileReader, stored: StoredBytes): Promise<FileBody> => {
   const { request, requestId } = reader
@@ -211,7 +212,7 @@ export const fileBody = async (sending: Sending, reader: FileReader, stored: Sto
   }
   const release = await roomForStream(sending, reader)
   const chunks = await withRoom(release, async () => {
-    // Without room for all of its bytes a file of this length is read twice, so that the answer is an error and not a cut.
+    // A file of this length without room for all of its bytes is read twice, so that the response is an error and not a cut.
     if (bytes <= wholeFileBytesMax && stored.digests !== undefined) await readBytes(sending, reader, stored)
     return openBytes(sending, reader, stored)
   })

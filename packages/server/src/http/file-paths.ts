@@ -37,8 +37,8 @@ export const longNameParameters = (path: string): ((params: Params) => Params) |
 }
 
 /**
- * Whether the wildcard matched a path with an empty segment. `..` is resolved in this URL, so it can tell only which error
- * is the right one, never which file is meant.
+ * Tells whether the wildcard matched a path with an empty segment. `..` is resolved in this URL, so it can tell only which
+ * error is the right one, never which file is meant.
  */
 export const hasEmptySegment = (url: string): boolean => {
   const path = url.replace(/^[a-z]+:\/\/[^/]*/i, '').split('?', 1)[0]!

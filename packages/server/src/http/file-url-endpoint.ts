@@ -113,7 +113,7 @@ export class FileUrlExchange extends RequestExchange {
   }
 
   override get identity(): RequestExchange['identity'] {
-    // Not set before the bucket was found.
+    // The bucket is not set before it was found.
     const bucket = this.bucket as Table | undefined
     return bucket && { orgId: bucket.orgId, keyId: this.#apiKey?.id }
   }
@@ -181,7 +181,9 @@ const parameter = (query: string, name: keyof typeof known): string | undefined 
   return found === null ? undefined : new URLSearchParams(`v=${found[1] ?? ''}`).get('v')!
 }
 
-/** `?download` or `?download=name`. A name that cannot be one is ignored, as everything is that a permanent URL has too much. */
+/**
+ * `?download` or `?download=name`. A name that cannot be one is ignored, as everything is that a permanent URL has too much.
+ */
 const downloadOf = ({ query, signed }: FileUrlExchange): true | string | undefined => {
   const value = signed === undefined ? parameter(query, 'download') : signed.options.get('download')
   if (value === undefined) return undefined

@@ -47,8 +47,8 @@ const hostsOf = (text: string): readonly string[] => {
 }
 
 /**
- * Whether to refuse a request for the page that sent it: a page of another origin, or one whose name was made to point at this
- * machine. Judged before the key.
+ * Tells whether to refuse a request for the page that sent it: a page of another origin, or one whose name was made to point at
+ * this machine. Judged before the key.
  */
 export const foreignCaller = ({ host, publicUrl, allowedOrigins }: McpEndpointOptions) => {
   const listensOnLoopback = isLoopbackAddress(host)

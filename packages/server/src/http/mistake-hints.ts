@@ -218,7 +218,7 @@ const wrongInputs: readonly WrongInput[] = [
     ['hashKey', 'rangeKey', 'key', 'id'],
     (names) => `a record is read by ${to('getRecord', names)}`,
   ),
-  // Without the body or the parameter, this request would delete the table.
+  // This request without the body or the parameter would delete the table.
   wrongInput(
     'deleteTable',
     [undefined, ...recordFields],
@@ -229,11 +229,11 @@ const wrongInputs: readonly WrongInput[] = [
   // A body so large or of another type can only be a file.
   { operation: 'createBucket', code: 'body_too_large', say: filesWrittenByPut },
   { operation: 'createBucket', code: 'unsupported_media_type', say: filesWrittenByPut },
-  // Without the body or the parameter, this request would delete the bucket.
+  // This request without the body or the parameter would delete the bucket.
   wrongInput('deleteBucket', [undefined, ...fileFields], (names) => `this path is the bucket; ${filesDeleted(names)}`),
   wrongInput('declareTask', ['every', 'cron', 'timezone'], () => 'it belongs into "schedule"'),
   wrongInput('describeTask', ['status', ...queryFields, ...listingFields], runsListed),
-  // Without the body or the parameter, this request would delete the task.
+  // This request without the body or the parameter would delete the task.
   wrongInput(
     'deleteTask',
     [undefined, 'id', 'run'],
@@ -351,7 +351,7 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
     say: (part) =>
       `a name does not begin or end with "/", and has no "//"; a file is at ${fileTo('GET', namesAt(part)).slice(4)}`,
   },
-  // Below a task nothing is deleted. The task itself must not be suggested.
+  // Nothing below a task is deleted. The task itself must not be suggested.
   {
     methods: 'DELETE',
     path: /^(\/v1\/[^/]*\/_tasks\/.*)$/,

@@ -43,7 +43,7 @@ export class ObservedResponse {
     return this.response.status
   }
 
-  /** Without the time that the caller asked to wait for a run. */
+  /** Returns the time without the wait for a run that the caller asked for. */
   get workMs(): number {
     return this.ms - (this.exchange?.waitedMs ?? 0)
   }

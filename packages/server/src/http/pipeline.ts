@@ -76,16 +76,16 @@ export type OpenResponse = (requestId: string, request: Request, ownUrl: string)
 /**
  * The steps of a request:
  *
- * | step | where |
- * |---|---|
+ * | step | where | |---|---|
  * | identify: request id, route, parameters | `#identify`, `request-id.ts` |
  * | authenticate: who calls, and may the key do this | `authenticate.ts`; strangers in turns: `#meet` |
- * | admit: requests in flight, unread answers, the turn | `#admit`, `admit.ts`, `response-bodies.ts`, `turns.ts`, `arrivals.ts` |
- * | read the body, as text, as a stream or as a file | `readBody`, `readStream`, `readUpload` and `readSmallUpload` of the exchange, called by handlers; `body.ts`, `upload-body.ts`, `uploads.ts` |
+ * | admit: requests in flight, unread answers, the turn | `#admit`, `admit.ts`, `response-bodies.ts`, `turns.ts`, `arrivals.ts`
+ * |
+ * | read the body, as text, as a stream or as a file | `readBody`, `readStream`, `readUpload` and `readSmallUpload` of the
+ * exchange, called by handlers; `body.ts`, `upload-body.ts`, `uploads.ts` |
  * | run the route's handler | `#run`; a handler that waits for a run gives back its place meanwhile: `pause` of the exchange |
  * | answer: text, file or error | `respond.ts`, `response-bodies.ts`, `rooms.ts`, `response-stream.ts`, `respond-failure.ts` |
  * | log and measure | `observe.ts`, `request-log.ts` |
- *
  * The steps are plain calls, not a chain of functions. A read runs all of them without a promise if few requests come with it.
  */
 export class Pipeline implements Shared {

@@ -5,7 +5,7 @@ import { parseFlag } from '../core/members.ts'
 function* parametersOf(url: string): Generator<[name: string, value: string]> {
   for (let at = url.indexOf('?'); at >= 0; ) {
     const end = url.indexOf('&', at + 1)
-    // With the & before it, a parameter that begins with ? keeps that.
+    // The & before it keeps a ? at the beginning of a parameter's name.
     yield* new URLSearchParams(`&${url.slice(at + 1, end < 0 ? undefined : end)}`)
     at = end
   }

@@ -59,7 +59,7 @@ export class RequestExchange
   isAdmitted = false
   /** The number of its last turn. */
   #turn = 0
-  /** Whether its turn has begun and no steps have run in it. */
+  /** True if its turn has begun and no steps have run in it. */
   #isTurnFresh = false
   /** The room of a response that is built in several turns. */
   #room: Room | undefined
@@ -110,12 +110,14 @@ export class RequestExchange
   }
 
   get identity(): ObservedExchange['identity'] {
-    // Not set before the key was found.
+    // The access is not set before the key was found.
     const access = this.access as Access | undefined
     return access && { orgId: access.apiKey.orgId, keyId: access.apiKey.id }
   }
 
-  /** Whether its organization is as good as known. Until then the request is a stranger's: see `#meet` in the pipeline. */
+  /**
+   * Tells whether its organization is as good as known. Until then the request is a stranger's: see `#meet` in the pipeline.
+   */
   isKnown(): boolean {
     return recognize(this)
   }
@@ -124,7 +126,7 @@ export class RequestExchange
     return this.shared.authenticator.authenticate(this)
   }
 
-  /** At once if it may: the handlers that use it write, and the writer works while the next body is read. */
+  /** Reads at once if it may: the handlers that use it write, and the writer works while the next body is read. */
   async readBody(bytesMax: number): Promise<string> {
     const { bodies, turns } = this.shared
     const inTurn = (text: string): Awaitable<string> =>
@@ -187,7 +189,7 @@ export class RequestExchange
     }
   }
 
-  /** Whether the body is a file that is read whole. */
+  /** Tells whether the body is a file that is read whole. */
   get isSmallUpload(): boolean {
     if (this.route.body !== 'upload' || this.#chunked !== undefined) return false
     const length = this.request.headers.get('content-length')

@@ -25,7 +25,7 @@ export const respondFailure = (log: Log, requestId: string, error: unknown, cont
   )
 }
 
-/** Once per interval, an answer leaves its connection open although the request's chunked body was not read. */
+/** A response leaves its connection open once per interval, although the request's chunked body was not read. */
 const unreadEveryMs = 500
 let unreadAtMs = Number.NEGATIVE_INFINITY
 

@@ -40,7 +40,8 @@ const tagged = (response: Response, version: string): Response => {
 export const respondJson = (requestId: string, body: unknown, status = 200): Response =>
   respondText(requestId, JSON.stringify(body), status)
 
-// JSON ends with a newline, so that a shell prompt begins on a line of its own. Documents, files and messages are sent as they are.
+// JSON ends with a newline, so that a shell prompt begins on a line of its own. Documents, files and messages are sent as they
+// are.
 
 /** JSON text that is small. */
 export const respondText = (requestId: string, text: string, status = 200): Response =>

@@ -5,7 +5,7 @@ const pollEveryMs = 50
  * `isOpen` for all of them, twenty times a second while there are any.
  */
 export class ResponseEnds {
-  /** Whether the request still has an answer to send. Bun forgets the caller's address at its end. */
+  /** Tells whether the request still has an answer to send. Bun forgets the caller's address at its end. */
   isOpen: (request: Request) => boolean = () => false
   readonly #ends = new Map<Request, () => void>()
   #timer: Timer | undefined

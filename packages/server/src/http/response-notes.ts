@@ -5,7 +5,7 @@ import type { ErrorCode } from '../core/errors.ts'
 
 let isWanted = false
 
-/** From now on answers are noted. */
+/** Switches the notes of responses on. */
 export const noteResponses = (): void => {
   isWanted = true
 }
@@ -21,8 +21,8 @@ interface Noted {
 }
 
 /**
- * The last answer, until somebody takes its size. Most sizes are taken at once: a member of its own would cost a `Response` more
- * than all of the counting, so it gets one only if another answer is made before.
+ * The last answer, until somebody takes its size. Most sizes are taken at once: a member of its own would cost a `Response`
+ * more than all of the counting, so it gets one only if another answer is made before.
  */
 let last: Noted | undefined
 let lastBytes = 0

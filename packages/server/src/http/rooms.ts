@@ -38,7 +38,7 @@ export class Room {
     this.#setHeld(bytes)
   }
 
-  /** So much more of the answer is there. It counts even if it is more than was expected. */
+  /** Adds to the room: this much more of the response is there. It counts even if it is more than was expected. */
   add(bytes: number): void {
     this.#builtBytes += bytes
     if (this.#builtBytes > this.#heldBytes) this.#setHeld(this.#builtBytes)
@@ -76,8 +76,8 @@ class KeyLine {
 
 /**
  * Makes requests wait for room for answers that are built in several turns. The room is that of unread answers, taken before
- * anything is read: whoever waits holds nothing, so nobody waits for another that waits. An API key builds few listings of files
- * at a time, because several take no less time than one after another.
+ * anything is read: whoever waits holds nothing, so nobody waits for another that waits. An API key builds few listings of
+ * files at a time, because several take no less time than one after another.
  */
 export class Rooms {
   readonly #shares: Shares

@@ -18,8 +18,8 @@ export interface Route<Id extends string = RoutedOperationId> {
   operationId: Id
   keyNeeded: KeyNeeded
   /**
-   * How the handler reads the body: `readBody`, `readStream`, `readUpload` or `readSmallUpload` of the exchange. Absent: there
-   * is no body.
+   * Says how the handler reads the body: `readBody`, `readStream`, `readUpload` or `readSmallUpload` of the exchange. Absent:
+   * there is no body.
    */
   body?: 'text' | 'stream' | 'upload'
   /** Its handler always waits for something, so the request is always counted as in flight. */
@@ -42,7 +42,7 @@ export const verbs: readonly string[] = routed.flatMap(({ route }) => literalHas
 
 const isOfRecord = (path: string): boolean => pathNames(path).includes('hashKey')
 
-/** Whether the path names a record by a word that is a verb for POST: `GET /v1/:db/:table/query`. */
+/** Tells whether the path names a record by a word that is a verb for POST: `GET /v1/:db/:table/query`. */
 export const isVerbAsKey = (path: string, operationId: string): boolean =>
   literalHashKey(path) !== undefined && routed.some(({ id, route }) => id === operationId && isOfRecord(route!.path))
 

@@ -7,7 +7,7 @@ export interface Peer {
   readonly localPort: number
 }
 
-/** How many bytes the system holds for a peer that it has not taken yet. */
+/** Returns how many bytes the system holds for a peer that it has not taken yet. */
 export type SendQueues = (peer: Peer) => number
 
 const files = ['/proc/net/tcp', '/proc/net/tcp6']

@@ -4,14 +4,14 @@ import { bodyChunkBytesMin, bodyChunksFreeMax } from '../core/limits.ts'
 const pauseMs = 1_000
 const pausedKeysMax = 1_000
 
-/** Whether a body has too many chunks for its length. Each costs about 2 µs, because Bun delivers it separately. */
+/** Tells whether a body has too many chunks for its length. Each costs about 2 µs, because Bun delivers it separately. */
 export const isTooManyChunks = (pieces: number, bytes: number): boolean =>
   pieces > bodyChunksFreeMax + bytes / bodyChunkBytesMin
 
 /** A body that nobody wants may have this many small chunks before its connection is closed. */
 const unwantedChunksMax = 64
 
-/** Whether the chunks of a body that nobody wants are many and small. */
+/** Tells whether the chunks of a body that nobody wants are many and small. */
 export const isManySmallChunks = (pieces: number, bytes: number): boolean =>
   pieces > unwantedChunksMax + bytes / bodyChunkBytesMin
 

@@ -64,7 +64,7 @@ export class Turns {
   #runningKeySeq = 0
   #startedAtMs: number | undefined
   #turn = 0
-  /** When the last turn ended. */
+  /** The time at which the last turn ended. */
   endedAtMs = 0
 
   constructor(
@@ -79,7 +79,7 @@ export class Turns {
     this.#waiters.stop()
   }
 
-  /** Whether a request may run at once. */
+  /** Tells whether a request may run at once. */
   get isFree(): boolean {
     return this.#usedAtOnceMs < atOnceMs && this.#waiters.size === 0
   }

@@ -80,7 +80,7 @@ export class ChunkedBody {
     this.#reader.cancel().catch(() => {})
   }
 
-  // Not an async loop: that costs more for each piece.
+  // An async loop would cost more for each piece.
   #read(): void {
     this.#isReading = true
     ;(this.#reader.read() as Promise<ReadResult>).then(this.#onPiece, this.#onFault)
@@ -117,8 +117,8 @@ const afterSockets = (): Promise<void> => new Promise((resolve) => setImmediate(
 const rateHeadStartBytes = 1_024
 
 /**
- * How much of an upload has arrived, and how long the server has waited for it: the time that the server needs itself does
- * not count. Anybody may cut the upload until all of it has arrived.
+ * Measures how much of an upload has arrived, and how long the server has waited for it: the time that the server needs itself
+ * does not count. Anybody may cut the upload until all of it has arrived.
  */
 export class UploadProgress {
   #bytes = 0
@@ -140,7 +140,7 @@ export class UploadProgress {
     return (this.#bytes + rateHeadStartBytes) / (this.#waitedUntil(nowMs) + 1)
   }
 
-  /** How long the server has waited for the next `uploadProgressBytesMin`. */
+  /** Returns how long the server has waited for the next `uploadProgressBytesMin`. */
   slowForMs(nowMs: number): number {
     return this.#waitedUntil(nowMs) - this.#markMs
   }
@@ -156,7 +156,7 @@ export class UploadProgress {
     this.#waitsSinceMs = performance.now()
   }
 
-  /** So much has arrived. `isComplete`: nothing is missing any more. */
+  /** Adds the bytes that have arrived. `isComplete`: nothing is missing any more. */
   arrived(bytes: number, isComplete = false): void {
     this.#waitedMs = this.#waitedUntil(performance.now())
     this.#waitsSinceMs = undefined
@@ -181,7 +181,7 @@ export class UploadProgress {
  * it needs, as long as `uploadProgressBytesMin` arrive in every `fileIdleMsMax`.
  */
 export class UploadBodies {
-  /** At most as many as there are places for uploads, so each look goes over all of them. */
+  /** There are at most as many as slots for uploads, so each check goes over all of them. */
   readonly #waiting = new Set<UploadProgress>()
   readonly #watch: Timer
   readonly #fineChunks: SmallChunks

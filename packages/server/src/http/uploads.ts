@@ -13,7 +13,7 @@ interface UploadRequest {
   readonly access: Access
   readonly nowMs: number
   now(): number
-  /** That of the URL, for a signed upload. */
+  /** The signature of the URL, for a signed upload. */
   readonly signature?: string
   /**
    * The bytes, as they arrive. A chunk is valid until the next one is requested. The loop over them throws if the caller may
@@ -22,11 +22,13 @@ interface UploadRequest {
   readUpload(progress: UploadProgress): AsyncIterable<Uint8Array>
   /** The same for a small file with a declared length, whole. Its owner frees it. */
   readSmallUpload(bytes: number, progress: UploadProgress): Promise<Uint8Array>
-  /** While the work runs, the connection may be idle for any time: a place may need minutes to make a file durable. */
+  /**
+   * Allows the connection to be idle for any time while the work runs: a blob store may need minutes to make a file durable.
+   */
   withoutIdleTimeout<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** Why an upload was refused at its head, or cut. */
+/** The reason why an upload was refused at its head, or cut. */
 export type UploadRefusal = 'url' | 'organization' | 'full' | 'replaced' | 'slow'
 
 const tooMany = (who: string): CubbyError =>
@@ -50,7 +52,7 @@ export class Uploads {
     this.#onRefused = onRefused
   }
 
-  /** How many there are. */
+  /** The number of uploads. */
   get count(): number {
     return this.#count
   }
@@ -113,7 +115,7 @@ export class Uploads {
     return true
   }
 
-  /** Once: an upload that has lost its place has left already. */
+  /** Frees the slot once: an upload that was replaced has left already. */
   #leave(slot: Slot): void {
     const own = this.#byOrganization.get(slot.orgId)
     if (own?.delete(slot) !== true) return

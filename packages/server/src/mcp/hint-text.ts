@@ -17,8 +17,8 @@ const argumentsOf = ({ operation, input }: SuggestedCall): Record<string, unknow
 const isRead = (operation: string): boolean => findOperation(operation)?.effect === 'reads'
 
 /**
- * Hints that name tools. `known`: names in the call; `endpoint`: if it names the database, calls do not; `otherwise`: what has no
- * tool, in the words of HTTP. What the caller may not do is said with it, so that no model tries it.
+ * Hints that name tools. `known`: names in the call; `endpoint`: if it names the database, calls do not; `otherwise`: what has
+ * no tool, in the words of HTTP. What the caller may not do is said with it, so that no model tries it.
  */
 export const toolLanguage = (
   known: Readonly<Record<string, string>>,

@@ -14,7 +14,7 @@ export interface Message {
   params: Members
   /** The text of a member of `params` that is an object or array. */
   partOf(name: string): string | undefined
-  /** Whether a member of `params` is an object. */
+  /** Tells whether a member of `params` is an object. */
   hasObject(name: string): boolean
   /** The members of an object in `params`; none if it is something else. */
   membersOf(name: string): Members

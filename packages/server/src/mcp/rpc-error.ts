@@ -27,7 +27,10 @@ export class RpcError extends Error {
   }
 }
 
-/** An error as it is sent, without the API keys that a caller may have sent as a name. `id` is JSON text; undefined if it could not be read. */
+/**
+ * An error as it is sent, without the API keys that a caller may have sent as a name. `id` is JSON text; undefined if it could
+ * not be read.
+ */
 export const rpcErrorJson = ({ code, message, data }: RpcError, id: string | undefined): string => {
   const named = id === undefined ? '' : `"id":${id},`
   return `{"jsonrpc":"2.0",${named}"error":${maskApiKeys(JSON.stringify({ code, message, data }))}}`

@@ -34,7 +34,7 @@ import { argumentNamesOf, type Endpoint, findTool, refuseLongArguments, toolList
 
 /** One request to the endpoint, after its key was checked. */
 export interface McpRequest extends Omit<ToolCall, 'text' | 'built'> {
-  /** So much more of the answer for which room was taken is there. */
+  /** Adds to the room that was taken: this much more of the response is there. */
   addToRoom(bytes: number): void
   readonly headers: McpHeaders
   readonly body: string
@@ -74,7 +74,7 @@ const resultMeta = `"_meta":{"io.modelcontextprotocol/serverInfo":${serverInfo}}
 
 const invalidParams = (message: string): RpcError => new RpcError(rpcCodes.invalidParams, message)
 
-/** Why the text is not JSON, in the words of every door. */
+/** Says why the text is not JSON, in the words of every endpoint. */
 const reasonOf = (text: string, error: Error): string => {
   if (error instanceof CubbyError) return error.message
   try {
@@ -106,7 +106,7 @@ const isStatelessOnly: ReadonlyMap<string, boolean> = new Map([
   ['ping', false],
 ])
 
-/** Whether the body is a list of messages. */
+/** Tells whether the body is a list of messages. */
 export const isBatch = (body: string): boolean => body.trimStart().startsWith('[')
 
 /** The members of a result, as JSON text without braces. */

@@ -19,7 +19,7 @@ export interface Family {
   readonly isSparse: boolean
 }
 
-/** How many combinations of label values there are. */
+/** Returns the number of combinations of label values. */
 export const cellsOf = ({ labels }: Pick<Family, 'labels'>): number =>
   labels.reduce((product, { values }) => product * values.length, 1)
 

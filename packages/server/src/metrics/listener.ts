@@ -8,12 +8,12 @@ import type { Registry } from './registry.ts'
 // so that connections can be counted and bounded, which Bun's own server does not do.
 
 const headBytesMax = 8_192
-/** From the request to the end of the connection. */
+/** The longest time from the request to the end of the connection. */
 const responseMsMax = 15_000
 
 /**
- * Why the listener did not serve a connection: its `Host` is foreign, it sent no request in time, it had sent none when a
- * newcomer needed its place, it found no place, or its answer was not taken in time.
+ * The reason why the listener did not serve a connection: its `Host` is foreign, it sent no request in time, it had sent none
+ * when a newcomer needed its slot, it found no slot, or its response was not taken in time.
  */
 const refusals = ['host', 'idle', 'replaced', 'full', 'late'] as const
 export type Refusal = (typeof refusals)[number]
@@ -62,7 +62,7 @@ type Scrape = (format: Format) => Promise<string>
 
 interface Site {
   scrape: Scrape
-  /** Whether a request for this host is one for this listener. */
+  /** Tells whether a request for this host is one for this listener. */
   takes(host: string): boolean
   onRefused(reason: Refusal): void
 }

@@ -127,7 +127,10 @@ export class Scraper {
     values[this.#registry.offsetOf(this.#answered)] = answered
   }
 
-  /** Whether it answered in time. One that owes the answer to an earlier scrape is not asked again, and nobody waits for it. */
+  /**
+   * Tells whether it answered in time. One that owes the answer to an earlier scrape is not asked again, and nobody waits for
+   * it.
+   */
   async #ask(asked: Asked): Promise<boolean> {
     if (asked.isAsked) return false
     const { promise, resolve } = Promise.withResolvers<boolean>()

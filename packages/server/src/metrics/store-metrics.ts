@@ -61,7 +61,7 @@ const measureProcess = (registry: Registry, measures: Measures): void => {
 
 const sweeps = ['records', 'tables', 'files'] as const
 
-/** How long what a sweep may remove has been waiting for it, in seconds; 0 if nothing waits. */
+/** Returns how long the rows that a sweep may remove have been waiting for it, in seconds; 0 if nothing waits. */
 const sweepLags = (store: StoreMeasures, keepDeadBlobsMs: number, nowMs: number): number[] => {
   const since = {
     records: store.firstExpiryMs === undefined ? undefined : store.firstExpiryMs + sweepGraceMs,
@@ -100,7 +100,7 @@ const measureStore = (registry: Registry, { measures, isOwner, keepDeadBlobsMs, 
   })
 }
 
-/** How the archive does: only the owner of an embedded store has one. */
+/** Measures the archive: only the owner of an embedded store has one. */
 const measureArchive = (registry: Registry, measures: Measures, isOwner: boolean, now: () => number): void => {
   const declared = (name: string, help: string) => ({ name: `cubby_archive_${name}`, help, isOfStore: true })
   const lag = registry.gauge(declared('lag_seconds', 'Age of the oldest write that is not in the archive yet.'))
@@ -127,7 +127,7 @@ const measureArchive = (registry: Registry, measures: Measures, isOwner: boolean
 interface MeasuredStore {
   measures: Measures
   isOwner: boolean
-  /** So much longer than the store says: the sweep of files keeps bytes for the archive. */
+  /** The time that the sweep of files keeps bytes longer than the store says, for the archive. */
   keepDeadBlobsMs: number
   now(): number
 }

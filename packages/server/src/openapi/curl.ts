@@ -3,7 +3,7 @@ import { json, literal } from './samples/literal.ts'
 
 export interface CurlRequest {
   method: string
-  /** With its query string. */
+  /** The target with its query string. */
   target: string
   headers: Record<string, string>
   body?: unknown

@@ -37,7 +37,7 @@ export const tags = {
 
 export interface ResponseDescription {
   description: string
-  /** With several, the answer has one of them. */
+  /** The schema of the body. If there are several, the body matches one of them. */
   schema?: SchemaName | SchemaName[]
   contentType?: string
   /** The answer is bytes of any type, or may also be. */
@@ -99,7 +99,7 @@ const notesOf = ({ route, condition, note }: CatalogueEntry): string[] => {
   return note === undefined ? notes : [...notes, note]
 }
 
-/** Without the parameter that it always has here, the answer of the route is bytes. */
+/** Tells whether the response of the route is bytes without the parameter that it always has here. */
 const answersBytes = ({ route }: CatalogueEntry): boolean => route!.queryAlways !== undefined
 
 const headersOf = (entry: CatalogueEntry): ParameterName[] => {

@@ -37,7 +37,7 @@ const headersOfSuccess = ({ method, operation }: ServedOperation): HeaderName[] 
 const headersOfError = ({ operation }: ServedOperation): HeaderName[] =>
   operation.byUrl ? [...everywhere, 'Cache-Control: errors', ...safetyHeaders] : commonHeaders
 
-/** Without a body, `x-given` is on the header. */
+/** A response without a body has `x-given` on the header. */
 const headerExample = ({ headers: shown, response, given }: HttpExample, name: HeaderName): ExampleObject => ({
   value: shown![headerField(name)],
   ...(response === undefined && given && { 'x-given': given }),

@@ -23,7 +23,7 @@ export interface ExampleObject {
   summary?: string
   value?: unknown
   'x-given'?: GivenStep[]
-  /** On the example of an error: the body of the request, which need not match its schema. */
+  /** The body of the request of an error's example, which need not match its schema. */
   'x-request-body'?: unknown
 }
 

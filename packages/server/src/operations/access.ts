@@ -35,7 +35,7 @@ export type TableAddress = AddressOf<'table'>
 export type BucketAddress = AddressOf<'bucket'>
 export type TaskAddress = AddressOf<'task'>
 
-/** How a caller that left a name out finds it. Over HTTP names are in the path, so none is missing. */
+/** Says how a caller that left a name out finds it. Over HTTP names are in the path, so none is missing. */
 const listings = {
   db: ['Give db: ', call('listDatabases'), ' lists the databases.'],
   table: ['Give table: ', call('listTables'), ' lists the tables.'],

@@ -21,7 +21,7 @@ interface Words {
   readonly listing: string
   readonly deletedListing: string
   readonly operations: { create: string; restore: string; remove: string; list: string }
-  /** How a hint speaks of a new one. */
+  /** The words of a hint for a new one. */
   readonly createIt: string
   readonly createNew: string
 }

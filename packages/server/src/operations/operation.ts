@@ -54,12 +54,14 @@ export interface Route {
 
 /** The call of our client that does the same as an operation. Samples show it with the input of an example. */
 export interface ClientCall {
-  /** The object that has the method: a `table`, `bucket` or `task` that the input names, or one whose methods take that name. */
+  /**
+   * The object that has the method: a `table`, `bucket` or `task` that the input names, or one whose methods take that name.
+   */
   readonly on: 'cubby' | 'keys' | 'tables' | 'table' | 'buckets' | 'bucket' | 'tasks' | 'task'
   readonly method: string
   /** The name of what it returns. */
   readonly result: string
-  /** With `select: 'count'` the method is `count`, which takes the same without `select`. */
+  /** The method is `count` with `select: 'count'`; it takes the same without `select`. */
   readonly counts?: true
   /**
    * Its arguments after the name. `members`: the input without the condition and the names of the database and the object.
@@ -131,7 +133,7 @@ interface Operation<Id extends string, Input, Output> extends InputRules {
 // biome-ignore lint/suspicious/noExplicitAny: `unknown` would reject every operation with its own input type.
 export type AnyOperation = Operation<string, any, any>
 
-/** Without `parse`, the input is what the path names, what `read` checks, and the condition. */
+/** Defines an operation. Without `parse`, the input is what the path names, what `read` checks, and the condition. */
 export const defineOperation = <const Id extends string, Input, Output>(
   described: Omit<Operation<Id, Input, Output>, 'parse'> & Partial<Pick<Operation<Id, Input, Output>, 'parse'>>,
 ): Operation<Id, Input, Output> => {

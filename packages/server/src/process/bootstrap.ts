@@ -7,7 +7,7 @@ import type { Organization } from '../store/organizations.ts'
 import { typedCommand } from './own-program.ts'
 import type { ServeOptions } from './serve-options.ts'
 
-/** Whether people can use it. Without its files the server serves everything else. */
+/** Tells whether people can use it. Without its files the server serves everything else. */
 const checkConsole = async ({ hasConsole, log }: ServeOptions): Promise<boolean> => {
   if (!hasConsole) return false
   const isBuilt = await isConsoleBuilt()
@@ -75,7 +75,7 @@ const laterGreeting = async (engine: Engine, url: string, storeFlags: string, ha
     lines.unshift(`The console is at ${consoleUrl(url)}`)
     lines.push(`To sign in to the console by a link: ${command('console link --org', name, `--url ${shellWord(url)}`)}`)
   }
-  // Not "default" once more: whoever deleted it does not expect it back.
+  // The greeting does not suggest "default" once more: an operator who deleted it does not expect it back.
   if (name === 'NAME' && !(await engine.organizations.list()).some(isActive))
     lines.push(`There is no organization. To create one: ${command('orgs create NAME')}`)
   return lines.join('\n')

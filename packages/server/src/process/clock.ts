@@ -4,12 +4,12 @@ import { testVariable } from './test-environment.ts'
 
 export interface Clock {
   now(): number
-  /** How often sweeps look for work, and how often key uses are written: tests do not wait a minute. */
+  /** The time between two sweeps, and between two writes of key uses: tests do not wait a minute. */
   sweepEveryMs: number
   keyUseEveryMs: number
-  /** How often runs, leases and schedules are looked for. */
+  /** The time between two polls for runs, leases and schedules. */
   taskPollEveryMs: number
-  /** How long sweeps distrust a clock that has jumped ahead: see holding-clock.ts. */
+  /** The time for which sweeps distrust a clock that has jumped ahead: see holding-clock.ts. */
   jumpHoldMs: number
 }
 

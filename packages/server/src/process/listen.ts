@@ -2,7 +2,7 @@ import { OperatorError } from '../core/operator-error.ts'
 import type { Engine } from '../store/engine.ts'
 import type { ServeOptions } from './serve-options.ts'
 
-/** Why the port could not be opened, in one line. `flags`: those that name the address. */
+/** Says why the port could not be opened, in one line. `flags`: those that name the address. */
 export const listenFailure = (
   error: unknown,
   host: string,

@@ -47,7 +47,7 @@ export class ServerMetrics {
     this.#stopTimer = measureProcess(this.#registry, { startedAtMs })
   }
 
-  /** When the store is open. `http`: undefined in an owner that serves no requests itself. */
+  /** Called when the store is open. `http`: undefined in an owner that serves no requests itself. */
   attach(engine: Engine, http: () => HttpServer | undefined, isOwner: boolean, now: () => number): void {
     measureHttp(this.#registry, http)
     const keepDeadBlobsMs = this.#keepDeadBlobsMs

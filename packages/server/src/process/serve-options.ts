@@ -11,13 +11,13 @@ export interface ServeOptions {
   publicUrl: string | undefined
   /** The location of the bytes of files: a directory, or a URL. */
   files: string | undefined
-  /** Whether the operator chose it. */
+  /** True if the operator chose it. */
   filesAreGiven: boolean
-  /** Whether the place of another store is taken over. */
+  /** True if the place of another store is taken over. */
   adoptsFiles: boolean
-  /** Whether the store keeps the bytes of small files itself. Undefined: if their place is a directory. */
+  /** True if the store keeps the bytes of small files itself. Undefined: if their place is a directory. */
   smallFilesInStore: boolean | undefined
-  /** How long the sweep keeps bytes that no file refers to any more, beyond the usual hour: for restores to a time. */
+  /** The time that the sweep keeps bytes that no file refers to any more, beyond the usual hour: for restores to a time. */
   keepDeadBlobsMs: number
   /** The flags with which a command finds the same store: for the line that says how to create a key. */
   storeFlags: string

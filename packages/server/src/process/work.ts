@@ -11,7 +11,7 @@ import type { ServedBlobStore } from './served-blob-store.ts'
 
 /** Work without a request, in the process that owns the store. */
 export interface Work {
-  /** From now on nothing new is pushed. Called when the stop begins; pushes in flight may finish while HTTP drains. */
+  /** Stops pushing anything new. Called when the stop begins; pushes in flight may finish while HTTP drains. */
   hold(): void
   /** Pushes still in flight are dropped and left to their leases. Called after HTTP, before the store is closed. */
   stop(): Promise<void>

@@ -17,7 +17,7 @@ export type ToWorker = { stop: true } | { engine: unknown } | { metrics: true }
 /** Set in a worker's environment: the port that the workers share. */
 export const portVariable = 'CUBBY_WORKER_PORT'
 
-/** Whether this process was started by an owner (owner.ts) to serve its port. */
+/** Tells whether this process was started by an owner (owner.ts) to serve its port. */
 export const isWorker = (): boolean => process.env[portVariable] !== undefined && process.send !== undefined
 
 const send = (message: FromWorker): void => void process.send!(message)

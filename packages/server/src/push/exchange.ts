@@ -35,7 +35,7 @@ export const exchange = ({ target, addresses, headers, body, signal, onCut, ca }
       socket?.destroy()
     }
     const stop = (): void => settle(() => reject(new Error('the signal aborted the push')))
-    // Once the status is known it decides.
+    // The status decides once it is known.
     const fail = (error: unknown): void => {
       const response = reader.broken()
       settle(() => (response === undefined ? reject(error) : resolve(response)))

@@ -17,7 +17,7 @@ export interface Push {
   db: string
   /** Its name. */
   task: string
-  /** With the lease of this attempt. */
+  /** The run with the lease of this attempt. */
   run: Run
 }
 

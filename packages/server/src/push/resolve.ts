@@ -10,7 +10,9 @@ export const resolveName: Resolve = async (name) => {
   return found.map(({ address }) => address)
 }
 
-/** At most so many lookups at once: a name server that is silent keeps each for many seconds. Above that it rejects. */
+/**
+ * Allows at most this many lookups at once: a name server that is silent keeps each for many seconds. Above that it rejects.
+ */
 export const atMostAtOnce = (resolve: Resolve, max: number): Resolve => {
   let count = 0
   return async (name) => {

@@ -1,6 +1,6 @@
 import { pushFramingBytesMax, pushResponseBytesMax } from '../core/limits.ts'
 
-/** How the end of a body is found: after so many bytes, after the last chunk, or when the connection ends. */
+/** Says how the end of a body is found: after this many bytes, after the last chunk, or when the connection ends. */
 export type Framing = number | 'chunks' | 'connection'
 
 /** `cut`: it is longer than the limits allow. `broken`: it is not as its framing says. */

@@ -26,9 +26,9 @@ const controlCharacter = /[\u0000-\u0008\u000a-\u001f\u007f]/
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
 /**
- * Reads one answer of HTTP/1.1 from the bytes of a connection, and no more of them than the limits allow. It is our own
- * because `node:http` of Bun 1.4 cannot be bounded: blank lines before a head and zeros before the size of a chunk are read
- * without end, and the interim answers of one read are all parsed, thousands of them, although the first has destroyed the request.
+ * Reads one answer of HTTP/1.1 from the bytes of a connection, and no more of them than the limits allow. It is our own because
+ * `node:http` of Bun 1.4 cannot be bounded: blank lines before a head and zeros before the size of a chunk are read without
+ * end, and the interim answers of one read are all parsed, thousands of them, although the first has destroyed the request.
  */
 export class ResponseReader {
   /** The part that was too long. */
@@ -43,7 +43,7 @@ export class ResponseReader {
   #retryAfter: string | undefined
   #length: number | undefined
   #codings: string[] = []
-  /** From the end of the last head on. */
+  /** The head, from the end of the last one on. */
   #head: Pick<PushResponse, 'status' | 'retryAfter'> | undefined
   #body: PushResponseBody | undefined
 

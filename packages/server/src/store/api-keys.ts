@@ -35,7 +35,7 @@ export interface ApiKeys {
   findById(id: string): Awaitable<ApiKey | undefined>
   /** Only the first key with a `linkExpiresAtMs` that one caller creates gets it, even if several are created at once. */
   create(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey>
-  /** At most `limit` keys with a lower seq than `beforeSeq`, newest first. */
+  /** Returns at most `limit` keys with a lower seq than `beforeSeq`, newest first. */
   list(orgId: number, beforeSeq: number | undefined, limit: number): Awaitable<ApiKey[]>
   /** The revoked key; undefined if the organization has no key with that id. A second call changes nothing. */
   revoke(caller: Caller, id: string, nowMs: number): Promise<ApiKey | undefined>

@@ -12,7 +12,8 @@ export interface BlobStore {
   /** Log lines and messages show it, without secrets: `/var/lib/cubby/files`, `s3://bucket/prefix`. */
   readonly description: string
   /**
-   * Whether the bytes of a failed write may appear later: S3, for example, may have received them although it did not answer.
+   * Tells whether the bytes of a failed write may appear later: S3, for example, may have received them although it did not
+   * answer.
    */
   mayWriteLate(): boolean
   /** Set if the store keeps the bytes of small files itself. */
@@ -31,8 +32,8 @@ export interface BlobStore {
   /** Removes a blob, finished or not, and everything that an interrupted write has left of it. It may be gone already. */
   remove(id: string): Promise<void>
   /**
-   * The mark of the place, which may be damaged; undefined if it has none yet. Throws if the place cannot be read: absence must be
-   * certain.
+   * The mark of the place, which may be damaged; undefined if it has none yet. Throws if the place cannot be read: absence must
+   * be certain.
    */
   readMark(): Promise<string | undefined>
   /**
@@ -41,8 +42,8 @@ export interface BlobStore {
    */
   writeMark(mark: string, how?: 'replace'): Promise<string>
   /**
-   * A process calls it at its start. Throws BlobStoreRefused if the place has settings that are wrong, and another error if that
-   * cannot be known now.
+   * A process calls it at its start. Throws BlobStoreRefused if the place has settings that are wrong, and another error if
+   * that cannot be known now.
    */
   probe?(): Promise<void>
   close(): Promise<void>

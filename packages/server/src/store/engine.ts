@@ -54,7 +54,7 @@ export interface Engine {
   readonly secrets: Secrets
   /** The state of its archive; undefined if it has none, and in every process but the owner of the store. */
   readonly archiveState?: ArchiveState | undefined
-  /** Whether the store can serve requests now. */
+  /** Tells whether the store can serve requests now. */
   ready(): Awaitable<boolean>
   /**
    * Serves the owner's end of a channel to a worker, which writes through this engine. Undefined if the engine's workers

@@ -1,4 +1,4 @@
-/** How far a long command is, for a line of progress. */
+/** Progress of a long command, for the line that shows it. */
 export interface StepNotes {
   /** A step begins, which may block the thread. `writes`: about how many bytes it writes. */
   step?(name: string, writes?: number): void

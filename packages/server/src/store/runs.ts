@@ -84,7 +84,7 @@ export interface DuePushes {
   /** The time at which the next run of any such task is due; undefined if none is queued, or if that is unknown. */
   nextAtMs: number | undefined
   /**
-   * Whether an organization has more tasks than one look reads. The next look continues with them, and reads those of the
+   * True if an organization has more tasks than one look reads. The next look continues with them, and reads those of the
    * others again.
    */
   isMore: boolean

@@ -3,7 +3,7 @@ export type EngineFlag =
   | { type: 'count'; value: string; help: string; default: number; min: number; max: number }
   | { type: 'switch'; help: string }
   | { type: 'text'; value: string; help: string }
-  /** Such as `24h`. */
+  /** The text of a duration, such as `24h`. */
   | { type: 'duration'; value: string; help: string; default: string; minMs: number; maxMs: number }
 
 export type EngineFlags = Record<string, EngineFlag>

@@ -2,7 +2,9 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { Indices } from '../core/tables/indices.ts'
 import type { Caller } from './api-keys.ts'
 
-/** A bucket is a table whose records are files: see `store/files.ts`. A task has runs instead of records: see `store/runs.ts`. */
+/**
+ * A bucket is a table whose records are files: see `store/files.ts`. A task has runs instead of records: see `store/runs.ts`.
+ */
 export type TableKind = 'table' | 'bucket' | 'task'
 
 export interface Table {

@@ -30,9 +30,9 @@ export type { DeclarationToStore }
 export type DeclareResult =
   | {
       applied: true
-      /** Whether no active task had the name. */
+      /** True if no active task had the name. */
       created: boolean
-      /** Whether `newSecret` was stored. */
+      /** True if `newSecret` was stored. */
       secretStored: boolean
       task: Table
       state: TaskState

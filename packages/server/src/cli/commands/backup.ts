@@ -192,7 +192,7 @@ const writeToOutput = async (args: Arguments): Promise<number> => {
   const store = await findTargetStore(args)
   const requireNoFiles: WithCopy = async (copy) => {
     await requireNames(copy)
-    // Also if all of them are small, and in the store: a script must not find out with the first large one.
+    // The check includes small files, which are in the store: a script must not find out with the first large one.
     if (!args.flag('without-files') && (await hasFiles(copy))) {
       throw withFiles('standard output has no room for the bytes of its files; write to a FILE')
     }

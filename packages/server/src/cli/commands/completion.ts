@@ -31,7 +31,7 @@ const choicesOf = (commands: CliCommand[]): Choices[] => {
   return [first, ...groups.values(), ...flags]
 }
 
-/** After one of these flags comes a value, for which a shell proposes files. */
+/** Returns the flags that a value follows, for which a shell proposes files. */
 const valueFlags = (commands: CliCommand[]): string => {
   const flags = commands.flatMap((command) => Object.entries(command.flags))
   return [...new Set(flags.filter(([, { type }]) => type === 'string').map(([flag]) => `--${flag}`))].join('|')

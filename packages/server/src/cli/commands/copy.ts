@@ -83,7 +83,9 @@ interface BlobStoreUrls {
   to: string | undefined
 }
 
-/** A data directory has its files in it. `--files` is for the store that has no such place; if both have one, for the target. */
+/**
+ * A data directory has its files in it. `--files` is for the store that has no such place; if both have one, for the target.
+ */
 const blobStoreUrlsOf = (args: Arguments, from: StoreLocation, to: StoreLocation): BlobStoreUrls => {
   const [given, givenFrom] = [args.text('files'), args.text('from-files')]
   const isForSource = givenFrom === undefined && from.store !== undefined && to.store === undefined
@@ -93,7 +95,7 @@ const blobStoreUrlsOf = (args: Arguments, from: StoreLocation, to: StoreLocation
   }
 }
 
-/** Before the records: a copy never refers to bytes that are not there. */
+/** Copies files before the records: a copy never refers to bytes that are not there. */
 const bringFiles = async (dump: Dump, source: Engine, target: Engine, { from, to }: BlobStoreUrls): Promise<number> => {
   if (!(await hasFilesInBlobStore(dump))) return (await copyFiles(dump, undefined)).files
   if (from === undefined) throw new UsageError('the source has files; give their place with --from-files')

@@ -47,7 +47,7 @@ backup, cubby copy, cubby files, cubby tasks.`,
     try {
       const tables = await chooseTables(source, db, only, target.kind)
       const { records, elapsedMs } = await exportTables(db, tables, openOutput)
-      // Without it, the export of a database could be taken for all of it.
+      // The note prevents that the export of a database is taken for all of it.
       if (only === undefined) await noteLeftOut(source, db)
       if (args.flag('json')) printJson({ tables: tables.length, records, elapsedMs: Math.round(elapsedMs) })
       else {

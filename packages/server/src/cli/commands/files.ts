@@ -90,7 +90,7 @@ which must not be a terminal unless --out - says so.`,
     const toStdout = out === undefined || out === '-'
     if (toStdout && args.isGiven('force')) throw new UsageError('--force needs --out FILE: there is no file to replace')
     const remote = openRemote(args)
-    // Before the request, which may be for a large file.
+    // The check comes before the request, which may be for a large file.
     if (!toStdout && !replaces) refuseExisting(out)
     await download(remote, {
       path,

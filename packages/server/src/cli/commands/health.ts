@@ -57,7 +57,7 @@ interface HealthResponse {
   text: string
 }
 
-// Not `fetch`, which would ask a proxy that the environment names for the server on this machine.
+// `fetch` would ask a proxy that the environment names for the server on this machine.
 const ask = (url: string, timeoutMs: number): Promise<HealthResponse> =>
   new Promise((resolve, reject) => {
     const get = url.startsWith('https:') ? getSecure : getPlain

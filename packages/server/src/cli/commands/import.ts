@@ -171,7 +171,7 @@ class Import {
     }
   }
 
-  /** Without those of the earlier import that this one continues. */
+  /** Counts the records without those of the earlier import that this one continues. */
   #recordsNow(): number {
     return this.#importer.records - (this.#job.earlier?.records ?? 0)
   }

@@ -109,7 +109,7 @@ const printKeys = (keys: ReturnType<typeof presentApiKey>[]): void => {
   }
 }
 
-/** To the minute, and without a space, so that columns can be split. */
+/** Shows the time to the minute, and without a space, so that columns can be split. */
 const showTime = (ms: number | null): string =>
   ms === null ? 'never' : `${new Date(ms).toISOString().slice(0, 'YYYY-MM-DDTHH:mm'.length)}Z`
 

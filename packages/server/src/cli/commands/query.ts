@@ -61,7 +61,7 @@ index are numbers, true, false or strings; quote a string that looks like one of
       else for (const item of items) await out.write(`${minifyJson(item)}\n`)
       if (args.flag('all')) continue
       await out.end()
-      // On standard error: the output is records only. Without it the page would look like the last.
+      // The note is on standard error: the output is records only. Without it the page would look like the last.
       if (cursor !== null && !args.flag('page')) noteMore(cursor)
       return 0
     }

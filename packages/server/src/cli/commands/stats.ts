@@ -51,7 +51,7 @@ type DeletedAt = ReadonlyMap<string, number | null>
 
 const byDatabase = (found: TableStatistics[]) => Map.groupBy(found, ({ table }) => table.db)
 
-/** Below its tables the sum of each database, of each organization and of all, as `*`. */
+/** Adds the sums of each database, of each organization and of all, as `*`, below their tables. */
 const groupRows = (found: TableStatistics[], deletedAt: DeletedAt): string[][] => {
   const rows: string[][] = []
   for (const [organization, ofOrg] of byOrganization(found)) {

@@ -44,7 +44,7 @@ once. To change nothing but paused: cubby tasks pause, cubby tasks resume.`,
   async run(args) {
     const call = requestOf('declareTask', taskAddress(args))
     const written = { body: parseDeclared(args), headers: parseConditions(args) }
-    // Not repeated: the second answer would not have the secret.
+    // The request is not repeated: the second response would not have the secret.
     const request = openRemote(args).request({ ...call, ...written, repeatable: false })
     const answer = await namingFlag('url', '--push-to', request)
     await printObject(answer)
@@ -72,7 +72,7 @@ interface ShownRun {
   error: { code: string; message: string } | null
 }
 
-/** Also a server that answers at once, because it stops, is not asked more often. */
+/** A server that stops answers at once. It is not asked more often than this either. */
 const pollEveryMs = 1_000
 
 /** Waits until the run is finished, and prints it. The exit code says whether it has succeeded. */

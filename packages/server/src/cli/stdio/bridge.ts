@@ -73,7 +73,7 @@ export class StdioBridge {
     if (text.trim() === '') return
     if (!isJson(text)) return this.#write(notJsonLine())
     const message = readStdioMessage(text)
-    // Over HTTP a request is cancelled by its connection, so that the server does not get this message.
+    // A request over HTTP is cancelled by its connection, so that the server does not get this message.
     if (message.cancels !== undefined) this.#requests.get(message.cancels)?.abort()
     else await this.#forward(message, text)
   }

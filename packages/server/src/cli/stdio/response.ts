@@ -32,8 +32,8 @@ const fromErrorBody = (id: string | undefined, status: number, text: string): st
 }
 
 /**
- * The line for an answer with this status and text; undefined for a notification that was accepted. A result is passed on as it is.
- * An error without an id gets that of the request: its sender waits for it.
+ * The line for an answer with this status and text; undefined for a notification that was accepted. A result is passed on as it
+ * is. An error without an id gets that of the request: its sender waits for it.
  */
 export const answerLine = (url: string, id: string | undefined, status: number, text: string): string | undefined => {
   if (status === 202 && text === '') return undefined

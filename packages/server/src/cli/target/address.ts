@@ -46,6 +46,6 @@ export const ifMatchHeader = (version: string): Record<string, string> => ({
   'if-match': version === '*' ? '*' : `"${version}"`,
 })
 
-/** From the arguments HASHKEY [RANGEKEY]. */
+/** Reads the arguments HASHKEY [RANGEKEY]. */
 export const requireRecordKey = ({ positionals: [hashKey, rangeKey] }: Arguments): RecordKey =>
   orUsageError(() => parseRecordKey(hashKey, rangeKey))

@@ -8,7 +8,7 @@ import { checkName, requireName } from './address.ts'
 
 // The bucket and the file that a command names, and the properties that it gives to a file.
 
-/** From the argument BUCKET. */
+/** Reads the argument BUCKET. */
 export const bucketPath = (args: Arguments): string =>
   `/v1/${requireName(args, 'db')}/_buckets/${checkName(args.positionals[0]!, 'BUCKET')}`
 

@@ -16,7 +16,7 @@ export const requireOrganization = async (engine: Engine, name: string): Promise
 export const noOrganization = (name: string): OperatorError =>
   new OperatorError(`there is no organization ${name}; see cubby orgs list, or create it: cubby orgs create ${name}`)
 
-/** Until when a deleted organization can be restored. */
+/** Returns the time until which a deleted organization can be restored. */
 export const restorableUntil = ({ deletedAtMs }: Organization): string =>
   new Date(deletedAtMs! + recoveryMs).toISOString()
 

@@ -19,7 +19,7 @@ interface Call {
   /** JSON text. */
   body?: string
   headers?: Record<string, string>
-  /** Whether it may be sent twice: true for reads, and for puts without concurrent writers. */
+  /** True if it may be sent twice: true for reads, and for puts without concurrent writers. */
   repeatable: boolean
 }
 
@@ -71,7 +71,7 @@ export interface Remote {
 const attemptMsMax = 60_000
 const delayMsMax = 5_000
 
-// Not through our client: it parses and prints data again, which changes numbers that no double holds. Commands pass JSON
+// The client is not used here: it parses and prints data again, which changes numbers that no double holds. Commands pass JSON
 // texts through unchanged.
 export const openRemote = (args: Arguments, attemptsMax = 4): Remote => {
   const url = parseServerUrl(args)
@@ -90,13 +90,13 @@ export const openRemote = (args: Arguments, attemptsMax = 4): Remote => {
   }
 }
 
-/** Without a slash at its end. */
+/** Returns the URL without a slash at its end. */
 export const parseServerUrl = (args: Arguments): string => {
   const text = args.text('url') ?? defaultUrl
   const address = URL.parse(text)?.href ?? ''
   const wrong = `${givenAs(args, 'url')} is "${text.replace(/[^"/]*@/, '…')}"; it takes the address of a server, such as ${defaultUrl}`
   if (!/^https?:\/\/[^@?#]+$/.test(address)) throw new UsageError(wrong)
-  // Below it there are databases: `app` would be a table of the database `v1`.
+  // Databases follow the address: `app` would be a table of the database `v1`.
   if (/\/v1\/*$/.test(address)) throw new UsageError(`${wrong}, without /v1`)
   return address.replace(/\/+$/, '')
 }

@@ -21,7 +21,7 @@ import { checkObject, objectText, readStdin } from './json-object.ts'
 
 // The task that a command names, its declaration and a run of it, from arguments and flags.
 
-/** From the argument TASK. */
+/** Reads the argument TASK. */
 export const taskAddress = (args: Arguments): TaskAddress => ({
   db: requireName(args, 'db'),
   task: checkName(args.positionals[0]!, 'TASK'),

@@ -27,7 +27,7 @@ type LeftOut = Exclude<TableKind, 'table'>
 export interface ExportSource {
   /** The active tables of a database, by name. */
   tables(db: string): Promise<SourceTable[]>
-  /** How many active buckets or tasks the database has, which an export does not cover. */
+  /** Returns the number of active buckets or tasks of the database, which an export does not cover. */
   count(kind: LeftOut, db: string): Promise<number>
   close(): Promise<void>
 }

@@ -29,7 +29,7 @@ async function* pagesOf(remote: Remote, listing: FileListing): AsyncIterable<str
 export const printFilesAsJson = (remote: Remote, listing: FileListing): Promise<void> =>
   printObjects(pagesOf(remote, listing))
 
-/** To the second, and without a space, so that columns can be split. */
+/** Shows the time to the second, and without a space, so that columns can be split. */
 export const showTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 'YYYY-MM-DDTHH:mm:ss'.length)}Z`
 
 const row = (updated: string, size: string, visibility: string, name: string): string =>
@@ -39,7 +39,7 @@ const row = (updated: string, size: string, visibility: string, name: string): s
 export const printFiles = async (remote: Remote, listing: FileListing): Promise<void> => {
   let hasHeader = false
   for await (const items of pagesOf(remote, listing)) {
-    // Not before the first page, also an empty one: a request that fails prints nothing here.
+    // The header comes with the first page, even an empty one: a request that fails prints nothing here.
     if (!hasHeader) printLine(row('UPDATED', 'SIZE', 'VISIBILITY', 'NAME'))
     hasHeader = true
     for (const item of items) {

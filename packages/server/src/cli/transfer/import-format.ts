@@ -17,7 +17,7 @@ interface ImportFormat {
   /** undefined: the lines of an export. */
   foreign: KeyFields | undefined
   csv: CsvFormat | undefined
-  /** To recognize an import that is continued. */
+  /** Identifies an import that is continued. */
   description: string[]
 }
 

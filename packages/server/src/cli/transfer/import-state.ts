@@ -14,7 +14,7 @@ export interface ImportProgress {
 }
 
 interface KeptState extends ImportProgress {
-  /** To notice a changed file or another target. */
+  /** The file and its target: a changed file or another target is noticed. */
   file: { bytes: number; modifiedAt: number }
   into: string
 }

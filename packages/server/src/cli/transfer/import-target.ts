@@ -28,7 +28,7 @@ export interface ImportRecord extends RecordToPut {
 }
 
 interface WriteReport {
-  /** How many were there already, with the same content. */
+  /** The number of records that were there already, with the same content. */
   unchanged: number
   refused: { line: number; error: CubbyError }[]
 }

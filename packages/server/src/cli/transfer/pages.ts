@@ -68,7 +68,7 @@ export const queryPage = async (
   )
 }
 
-/** That page and all after it. */
+/** Yields that page and all after it. */
 export async function* queryPages(
   remote: Remote,
   db: string,

@@ -10,7 +10,7 @@ export type { ReadLine }
 export interface LineReader {
   /** The lines in order, several at a time. */
   blocks(): AsyncIterable<ReadLine[]>
-  /** How much of the file has been read, 0 to 1; undefined if its size is unknown. */
+  /** Returns how much of the file has been read, 0 to 1; undefined if its size is unknown. */
   fraction(): number | undefined
   /** Ends `blocks` early. */
   stop(): void

@@ -42,7 +42,7 @@ export async function* runTexts(remote: Remote, listing: RunListing): AsyncItera
     const isMore = items.length > left || cursor !== null
     left -= items.length
     if (left > 0) continue
-    // On standard error: without it the last line would look like the last run.
+    // The note is on standard error: without it the last line would look like the last run.
     if (isMore) printNote('there are more: give a larger --limit')
     return
   }

@@ -4,7 +4,7 @@ import { type Remote, requestOf } from '../target/remote.ts'
 import { Progress } from './progress.ts'
 import { countRuns, type RunListing, runTexts } from './run-list.ts'
 
-/** With one of these codes a run cannot be changed, but others can. */
+/** Codes with which one run cannot be changed, but others can. */
 export const oneRunCodes: readonly ErrorCode[] = ['run_not_found', 'run_finished', 'run_exists']
 
 interface ChangedRuns {

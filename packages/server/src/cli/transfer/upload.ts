@@ -8,7 +8,7 @@ import { Progress } from './progress.ts'
 interface UploadSource {
   /** undefined if it is not known: of a pipe, for example. */
   size: number | undefined
-  /** Whether the bytes can be read a second time. */
+  /** True if the bytes can be read a second time. */
   repeatable: boolean
   read(): AsyncIterable<Uint8Array>
 }

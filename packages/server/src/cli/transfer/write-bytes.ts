@@ -10,7 +10,7 @@ export interface ByteWriter {
   write(bytes: Uint8Array): Promise<void>
   /** Resolves when everything is written, and a file has its name. */
   end(): Promise<void>
-  /** After a failure: removes a file that is not whole. A signal that ends the process does the same. */
+  /** Removes a file that is not whole, after a failure. A signal that ends the process does the same. */
   abandon(): void
 }
 

@@ -15,7 +15,7 @@ export interface LineWriter {
   write(text: string): Promise<void>
   /** Resolves when everything is written, and a file has its name. */
   end(): Promise<void>
-  /** After a failure: removes a file that is not whole. */
+  /** Removes a file that is not whole, after a failure. */
   abandon(): void
 }
 

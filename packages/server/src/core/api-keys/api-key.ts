@@ -48,7 +48,10 @@ export interface NewApiKey {
   databases: string[] | null
   expiresAtMs: number | null
   link: LinkState | null
-  /** When it ends instead, if the key that creates it is that of a sign-in link and has not created such a key before. */
+  /**
+   * The time at which it ends instead, if the key that creates it is that of a sign-in link and has not created such a key
+   * before.
+   */
   linkExpiresAtMs: number | null
 }
 

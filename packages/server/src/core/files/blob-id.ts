@@ -17,7 +17,10 @@ export const newStoreBlobId = (nowMs: number): string => `f${newBlobId(nowMs).sl
 
 export const isStoreBlobId = (text: string): boolean => /^f[0-9a-f]{31}$/.test(text)
 
-/** When a blob is due whose bytes another store may have written: never. Such a live blob has it too, where others have none. */
+/**
+ * The due time of a blob whose bytes another store may have written: never. Such a live blob has it too, where others have
+ * none.
+ */
 export const neverDueMs = Number.MAX_SAFE_INTEGER
 
 /** The directories of a blob: a new one about every 17 minutes. */

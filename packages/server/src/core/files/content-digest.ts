@@ -28,7 +28,7 @@ export const parseContentDigest = (header: string | null): string | undefined =>
   return sha256 ?? refuse('has no sha-256; other algorithms are not checked.')
 }
 
-/** Whether it is a SHA-256 as the store has it: in hex. */
+/** Tells whether it is a SHA-256 as the store has it: in hex. */
 export const isSha256 = (text: string): boolean => /^[0-9a-f]{64}$/.test(text)
 
 export const sha256Of = (bytes: Uint8Array): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')

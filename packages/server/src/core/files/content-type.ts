@@ -72,7 +72,7 @@ const normalized = (type: string): string =>
 
 export const isSameType = (a: string, b: string): boolean => normalized(a) === normalized(b)
 
-/** Whether the sender of a file says its type. `application/x-www-form-urlencoded` is what `curl --data-binary` adds. */
+/** Tells whether the sender of a file says its type. `application/x-www-form-urlencoded` is what `curl --data-binary` adds. */
 export const saysType = (header: string | null): header is string =>
   header !== null && essenceOf(header) !== 'application/x-www-form-urlencoded'
 

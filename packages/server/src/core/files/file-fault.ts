@@ -6,8 +6,8 @@ import { parseFileName } from './file-name.ts'
 import type { FileContent } from './file-record.ts'
 
 /**
- * Why a stored file is none that a request could have made; undefined if it could. A store may have been written by somebody
- * else, and paths are made of digests and ids of blobs.
+ * Returns why a stored file is none that a request could have made; undefined if it could. A store may have been written by
+ * somebody else, and paths are made of digests and ids of blobs.
  */
 export const fileFault = (
   file: Pick<FileContent, 'size' | 'sha256' | 'blob' | 'contentType'> & { name: string },

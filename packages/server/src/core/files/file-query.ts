@@ -121,7 +121,9 @@ export const folderOf = (name: string, prefix: string): string | undefined => {
   return slash < 0 ? undefined : name.slice(0, slash + 1)
 }
 
-/** The position after this file or folder. No two files have one name, so the id only says on which side of it a scan goes on. */
+/**
+ * The position after this file or folder. No two files have one name, so the id only says on which side of it a scan goes on.
+ */
 export const positionAfter = (scan: Scan, nameOrFolder: string): Position => ({
   range: scan.index === 'primary' ? nameOrFolder : nameRange(nameOrFolder),
   id: scan.descending ? 0 : Number.MAX_SAFE_INTEGER,

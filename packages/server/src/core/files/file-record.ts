@@ -15,7 +15,9 @@ export interface FileContent {
   visibility: Visibility
   /** Hex. */
   sha256: string
-  /** Downloads are compared with it: with `sha256` they would take nearly twice as long. Absent if the store keeps the bytes. */
+  /**
+   * Downloads are compared with it: with `sha256` they would take nearly twice as long. Absent if the store keeps the bytes.
+   */
   crc32?: number
   /** The id of its bytes. */
   blob: string

@@ -78,7 +78,7 @@ export const signedFileUrl = (
   return fileUrl(base, target.bucketId, target.name, queryOf([...parameters, [signature, text]]))
 }
 
-/** Whether a query has a signature: then its URL is a signed one, valid or not. Nothing is decoded for that. */
+/** Tells whether a query has a signature: then its URL is a signed one, valid or not. Nothing is decoded for that. */
 export const isSigned = (query: string): boolean => /(?:^|&)signature=/.test(query)
 
 /**

@@ -89,7 +89,7 @@ const refuseBounds = (field: string, low: IndexScalar, high: IndexScalar, over: 
   if (compareOperands(low, high, over) > 0) refuse(field, 'has its low bound above its high one.', hint)
 }
 
-/** With the bounds as they were written, if they are short. */
+/** Shows the bounds as they were written, if they are short. */
 const lowerFirst = ([low, high]: unknown[]): string => {
   const swapped = JSON.stringify([high, low])
   return `Put the lower bound first${swapped.length <= 80 ? `: ${swapped}` : ''}.`

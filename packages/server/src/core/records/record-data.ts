@@ -123,7 +123,9 @@ const secondsHint = (value: unknown): string | undefined => {
 /** Smaller numbers are probably durations; as epoch seconds they would be in the 1970s. */
 const durationSecondsMax = 10 * 365 * 86_400
 
-/** A ttl that has just passed may come from a slow request. One from last week is a mistake: its record would expire at once. */
+/**
+ * A ttl that has just passed may come from a slow request. One from last week is a mistake: its record would expire at once.
+ */
 const refuseLongPast = (ttlSeconds: number, field: string, now: number): void => {
   if (now - ttlSeconds <= ttlPastSecondsMax) return
   const hint =

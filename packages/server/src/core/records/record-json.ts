@@ -44,7 +44,9 @@ const bytesOf = (record: StoredRecord): number =>
 
 export const longestFrame = '{"hashKey":"","rangeKey":"","data":,"ttl":253402300799,"updatedAt":9007199254740991},'
 
-/** An upper bound of the record's bytes with its comma. A unit of a key takes at most six bytes (an escape), one of data three. */
+/**
+ * An upper bound of the record's bytes with its comma. A unit of a key takes at most six bytes (an escape), one of data three.
+ */
 const bytesAtMost = ({ hashKey, rangeKey, data }: StoredRecord): number =>
   longestFrame.length + 6 * (hashKey.length + rangeKey.length) + 3 * data.length
 
@@ -78,7 +80,7 @@ export class PageMeter {
     this.#withData = withData
   }
 
-  /** Whether the record still fits. The first record always fits, whatever its size. */
+  /** Tells whether the record still fits. The first record always fits, whatever its size. */
   takes(record: StoredRecord): boolean {
     // The upper bound is enough for nearly every page, and nothing is counted.
     this.#atMost += this.#withData ? bytesAtMost(record) : headBytesAtMost(record)

@@ -23,7 +23,7 @@ const asInstant = (text: string): string | undefined => {
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString().replace('.000Z', 'Z')
 }
 
-/** How a string operand is written as a number or a date-time, which is one. */
+/** Says how a string operand is written as a number or a date-time, which is one. */
 const numberHint = (operand: IndexScalar): string => {
   if (typeof operand !== 'string') return 'Give a number or a date-time.'
   if (/^-?[0-9]{1,15}(\.[0-9]{1,6})?$/.test(operand)) return `Write it as ${operand}.`

@@ -17,7 +17,7 @@ export interface Figures {
 export const dayMs = 24 * 60 * 60 * 1000
 export const weekMs = 7 * dayMs
 
-/** How far a count came. */
+/** The result of a count, and how far it came. */
 export interface Counted {
   count: number
   isComplete: boolean
@@ -40,8 +40,8 @@ const zero: Figure = { value: 0, isExact: true }
 export const noFigures: Figures = { records: zero, bytes: zero, lastDay: zero, lastWeek: zero }
 
 /**
- * How many rows were written since `sinceMs`, by counts that go back in time one after another. If the last one came to a
- * time after `sinceMs`, the rest is taken to be as dense.
+ * Returns how many rows were written since `sinceMs`, by counts that go back in time one after another. If the last one came to
+ * a time after `sinceMs`, the rest is assumed to be as dense.
  */
 export const countSince = (counts: readonly Counted[], sinceMs: number, nowMs: number): Figure => {
   const value = counts.reduce((sum, { count }) => sum + count, 0)

@@ -50,7 +50,7 @@ export const encodeIndexValue = (value: IndexScalar): EncodedValue => {
   return `s${coerced}`
 }
 
-/** Why a value cannot be indexed, as the end of a sentence; undefined if it can. */
+/** Returns why a value cannot be indexed, as the end of a sentence; undefined if it can. */
 export const indexValueFault = (value: unknown): string | undefined => {
   switch (typeof value) {
     case 'boolean':

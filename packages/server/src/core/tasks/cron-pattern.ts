@@ -5,7 +5,7 @@ interface Field {
   name: string
   least: number
   most: number
-  /** How many different values there are: a larger step has no meaning. */
+  /** The number of different values: a larger step has no meaning. */
   values: number
   /** The number of the first is `least`, except for days of the week: 0. */
   names: readonly string[]
@@ -28,9 +28,9 @@ export interface CronPattern {
   minutes: number[]
   hours: number[]
   days: ReadonlySet<number>
-  /** From 1 to 12. */
+  /** The months, 1 to 12. */
   months: ReadonlySet<number>
-  /** From 0, Sunday, to 6. */
+  /** The days of the week, 0 (Sunday) to 6. */
   daysOfWeek: ReadonlySet<number>
   /** Minute and hour are single numbers. */
   isFixed: boolean
@@ -92,7 +92,7 @@ const readField = (text: string, field: Field): number[] => {
   return [...new Set(numbers)].sort((a, b) => a - b)
 }
 
-// Also `2-2`, but not `*/60`.
+// Tells whether it is one number. `2-2` is, `*/60` is not.
 const isSingle = (text: string, numbers: number[]): boolean => !/[*/]/.test(text) && numbers.length === 1
 
 /** Throws `invalid_schedule`. */

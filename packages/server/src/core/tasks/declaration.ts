@@ -17,7 +17,7 @@ export interface Declaration {
   schedule: Schedule | null
 }
 
-/** Why a declaration cannot keep the present `authorization`: there is none, or the origin of the url changes. */
+/** The reason why a declaration cannot keep the present `authorization`: there is none, or the origin of the url changes. */
 export type NotKept = 'authorization' | 'origin'
 
 /**

@@ -24,18 +24,21 @@ export interface Due {
   bytes: number
 }
 
-/** How an engine finds what is due. None of these reads more rows than it may return, however much is due. */
+/** Finds what is due. None of these queries reads more rows than it may return, however much is due. */
 export interface DueQueries<T extends Due> {
-  /** At most so many, those that are due longest first. */
+  /** Returns at most this many, those that are due longest first. */
   first(rowsMax: number): Awaitable<T[]>
   /**
    * Organizations with ids above `afterId`, by id, at most so many, each with whether something of it is due. One that
    * has nothing that can become due may be missing.
    */
   organizations(afterId: number, rowsMax: number): Awaitable<DueOrganization[]>
-  /** How many of them one look reads. */
+  /** The number of organizations that one poll reads. */
   organizationsMax: number
-  /** At most so many of each organization, those that are due longest first, organization by organization in this order. */
+  /**
+   * Returns at most this many of each organization, those that are due longest first, organization by organization in this
+   * order.
+   */
   firstOf(orgIds: number[], rowsMax: number): Awaitable<T[]>
 }
 
@@ -46,7 +49,7 @@ export interface DueOrganization {
 
 export interface ChosenStep<T> {
   chosen: T[]
-  /** Whether some that are due are left for the next step. */
+  /** True if some that are due are left for the next step. */
   isMore: boolean
 }
 
@@ -64,7 +67,7 @@ const beforeAll = -1
 export class DueTurns {
   #lastOrgId = beforeAll
 
-  /** At least one, if there is one. */
+  /** Chooses at least one, if there is one. */
   async choose<T extends Due>(
     queries: DueQueries<T>,
     rowsMax: number,
@@ -104,7 +107,9 @@ const cut = <T extends Due>(due: T[], rowsMax: number, bytesMax: number): T[] =>
   return chosen
 }
 
-/** The next look begins after this one: after the last that was asked, unless one of those that have something due got no turn. */
+/**
+ * The next look begins after this one: after the last that was asked, unless one of those that have something due got no turn.
+ */
 const lastServed = (organizations: DueOrganization[], due: number[], chosen: Due[]): number | undefined => {
   const served = new Set(chosen.map(({ orgId }) => orgId))
   const missed = due.findIndex((id) => !served.has(id))
@@ -116,8 +121,8 @@ const lastServed = (organizations: DueOrganization[], due: number[], chosen: Due
 const everyMs = 60_000
 
 /**
- * When to look for runs or schedules that a clock which was set back has left in the future (see `wakeRun`): at the start,
- * whenever the clock has jumped, and every minute. Each look costs a seek for every task, so it is not made every time.
+ * Decides when to look for runs or schedules that a clock which was set back has left in the future (see `wakeRun`): at the
+ * start, whenever the clock has jumped, and every minute. Each check costs a seek for every task, so it is not made every time.
  */
 export class WakeChecks {
   #lastMs: number | undefined
@@ -126,7 +131,7 @@ export class WakeChecks {
     return this.#lastMs === undefined || Math.abs(nowMs - this.#lastMs) >= everyMs
   }
 
-  /** And none was found. */
+  /** Notes that nothing was found. */
   foundNone(nowMs: number): void {
     if (this.isDue(nowMs)) this.#lastMs = nowMs
   }

@@ -47,7 +47,7 @@ const parseMessage = (body: RunBody, prefix: string): string => {
 
 export const retryRule = { type: 'boolean' } as const satisfies Scalar
 
-/** How an attempt ends. `prefix` is `operations[3].` inside a batch, where there are other members too. */
+/** Parses the end of an attempt. `prefix` is `operations[3].` inside a batch, where there are other members too. */
 export const parseFinish = (body: RunBody, prefix = '', alsoKnown: readonly string[] = []): Finish => {
   const { members } = body
   refuseUnknownMembers(members, [...alsoKnown, ...finishFields], prefix)

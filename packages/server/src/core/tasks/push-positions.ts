@@ -7,7 +7,7 @@ export class PushPositions {
   #next = new Map<number, number>()
   #isMore = false
 
-  /** Whether the next look begins with the first task of each organization. */
+  /** Tells whether the next look begins with the first task of each organization. */
   get isAtStart(): boolean {
     return this.#after.size === 0
   }

@@ -8,7 +8,7 @@ export const newRunId = (): string => `run_${randomBase62(22)}`
 
 const pattern = new RegExp(`^[A-Za-z0-9_-]{1,${runIdCharactersMax}}$`)
 
-/** Whether a run can have this id. */
+/** Tells whether a run can have this id. */
 export const isRunId = (value: unknown): value is string => typeof value === 'string' && pattern.test(value)
 
 export const parseRunId = (value: unknown, field: string): string => {

@@ -5,7 +5,7 @@
 export class RunSignals {
   readonly #listeners = new Set<(taskId: number) => void>()
 
-  /** After a commit that added, finished, cancelled or requeued a run of the task, or that resumed it. Never throws. */
+  /** Called after a commit that added, finished, cancelled or requeued a run of the task, or that resumed it. Never throws. */
   changed(taskId: number): void {
     for (const listener of this.#listeners) listener(taskId)
   }

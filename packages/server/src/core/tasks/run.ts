@@ -2,12 +2,12 @@ export type RunStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancell
 
 export const runStatuses: readonly RunStatus[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled']
 
-/** How many runs of a task have each status. Each number is counted up to a limit. */
+/** The number of runs of a task with each status. Each number is counted up to a limit. */
 export type RunCounts = Record<RunStatus, number>
 
 export type RunErrorCode = 'worker' | 'http_status' | 'timeout' | 'connection' | 'target_refused' | 'lease_expired'
 
-/** Why the last failed attempt failed. */
+/** The reason why the last failed attempt failed. */
 export interface RunError {
   code: RunErrorCode
   message: string
@@ -23,7 +23,7 @@ export interface Run {
   key: string | null
   payload: string
   runAtMs: number
-  /** How many attempts have begun. */
+  /** The number of attempts that have begun. */
   attempt: number
   progress: string | null
   result: string | null
@@ -50,7 +50,7 @@ export const isKept = ({ finishedAtMs }: Pick<Run, 'finishedAtMs'>, keepSeconds:
 /** A run to add. `id` is generated if the caller gave none: then `isNamed` is false. */
 export interface NewRun {
   id: string
-  /** Whether the caller chose the id, so that the call can be repeated. */
+  /** True if the caller chose the id, so that the call can be repeated. */
   isNamed: boolean
   key: string | null
   payload: string
@@ -58,7 +58,7 @@ export interface NewRun {
   at: { runAtMs: number } | { delayMs: number }
 }
 
-/** How a holder ends its attempt. */
+/** The end that a holder gives its attempt. */
 export type Finish = { lease: string } & (
   | { result: string | null }
   | {

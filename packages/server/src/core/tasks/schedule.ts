@@ -1,7 +1,7 @@
 import { type CronPattern, parseCron } from './cron-pattern.ts'
 import { ZoneTime } from './zone-time.ts'
 
-/** When a task runs by itself. */
+/** The times at which a task runs by itself. */
 export type Schedule = ({ every: number } | { cron: string; timezone: string }) & {
   /** JSON text, as it was sent. */
   payload: string

@@ -6,7 +6,7 @@ import { addTaskSecret, type TaskSecret } from './task-secret.ts'
 interface ScheduleState {
   declaration: Declaration
   nextRunAtMs: number | null
-  /** Until when the times of the schedule have been served, or its declaration; null: `nextRunAtMs` tells. */
+  /** The time until which the times of the schedule have been served, or its declaration; null: `nextRunAtMs` tells. */
   servedAtMs: number | null
 }
 
@@ -26,12 +26,12 @@ const scheduleAfterDeclaring = (
   const before = present?.declaration.schedule ?? null
   if (present !== undefined && present.nextRunAtMs !== null && before !== null && timesOf(before) === timesOf(schedule))
     return { nextRunAtMs: present.nextRunAtMs, servedAtMs: present.servedAtMs }
-  // Not null: if the clock is ahead and is set back later, this is how it is noticed.
+  // The time is not null: a clock that is ahead and is set back later is noticed by it.
   return { nextRunAtMs: nextScheduledMs(schedule, nowMs), servedAtMs: nowMs }
 }
 
-// The rules of tasks, as transitions.ts has those of runs. Each function returns what is to be stored, and changes nothing itself.
-// Both engines apply them inside a transaction that holds the task.
+// The rules of tasks, as transitions.ts has those of runs. Each function returns what is to be stored, and changes nothing
+// itself. Both engines apply them inside a transaction that holds the task.
 
 /** The stored state of a task, without its names. */
 export interface StoredTask extends ScheduleState {

@@ -8,12 +8,12 @@ export interface TaskSecret {
   untilMs: number | null
 }
 
-/** After a new secret the one before signs along for so long. */
+/** The time for which the secret before a new one signs along. */
 const oldSecretMs = 24 * 60 * 60 * 1000
 
 export const newTaskSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
-/** At most two: the new one and, unless it is revoked, the one before. */
+/** Keeps at most two: the new one and, unless it is revoked, the one before. */
 export const addTaskSecret = (
   secrets: TaskSecret[],
   text: string,

@@ -49,11 +49,11 @@ export const startAttempt = (run: Run, lease: string, leaseMs: number, nowMs: nu
   updatedAtMs: nextVersion(run, nowMs),
 })
 
-/** Whether `lease` is the one of the running attempt, and has not expired. */
+/** Tells whether `lease` is the one of the running attempt, and has not expired. */
 export const holdsLease = (run: Run, lease: string, nowMs: number): boolean =>
   run.status === 'running' && run.lease === lease && run.leaseUntilMs! > nowMs
 
-/** Without `progress` the version stays. */
+/** Extends the lease. Without `progress` the version stays. */
 export const extendLease = (run: Run, leaseMs: number, progress: string | undefined, nowMs: number): Run => {
   const extended = { ...run, leaseUntilMs: nowMs + leaseMs }
   return progress === undefined ? extended : { ...extended, progress, updatedAtMs: nextVersion(run, nowMs) }
@@ -173,7 +173,7 @@ export const finishRun = (
   return { run: finishAttempt(run, finish, declaration, keyIsQueued, random, nowMs) }
 }
 
-/** From that moment nothing of its attempt is accepted. */
+/** Cancels a run. From that moment nothing of its attempt is accepted. */
 export const cancelRun = (run: Run | undefined, nowMs: number): RunChange => {
   if (run === undefined) return { refused: 'missing' }
   if (run.status === 'cancelled') return { run, isRepeated: true }

@@ -27,8 +27,8 @@ export class ZoneTime {
   }
 
   /**
-   * When the wall clock shows this time: the first time if it does so twice. If a clock change skips it: the moment of the
-   * change.
+   * Returns the moment at which the wall clock shows this time: the first one if it does so twice. If a clock change skips it:
+   * the moment of the change.
    */
   instantMs(localMs: number): number {
     // Offsets are less than a day, so one of these is before, and one after, a change that concerns this time.

@@ -21,7 +21,7 @@ export interface CsvRecord {
   lines: number
 }
 
-/** Whether a quoted cell is open at the end of the line. A quote opens a cell only where the cell begins. */
+/** Tells whether a quoted cell is open at the end of the line. A quote opens a cell only where the cell begins. */
 export const endsInQuotes = (line: string, inQuotes: boolean, delimiter: string): boolean => {
   let inside = inQuotes
   for (let at = line.indexOf('"'); at !== -1; at = line.indexOf('"', at + 1)) {
@@ -63,7 +63,7 @@ export class CsvRecords {
     return records
   }
 
-  /** After the last line. */
+  /** Called after the last line. */
   end(): CsvRecord[] {
     return this.#open.length === 0 ? [] : this.#refuseOpen(notClosed, refusedWithFirst)
   }

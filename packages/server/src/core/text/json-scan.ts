@@ -185,7 +185,7 @@ const cheapUnitsMax = 64 * 1024
 const cheapContainersMax = 200
 
 /**
- * Whether JSON.parse may build the text, which is the fastest way to read it. Objects (up to 10 kB each) and depth are
+ * Tells whether JSON.parse may build the text, which is the fastest way to read it. Objects (up to 10 kB each) and depth are
  * expensive, so the text must be small or have few objects and arrays. The result stays below a few megabytes.
  */
 export const isCheapToBuild = (text: string): boolean => {

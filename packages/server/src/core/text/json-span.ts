@@ -23,7 +23,7 @@ const closeBrace = 0x7d
 
 /** A span with an unknown end. */
 interface OpenSpan extends Span {
-  /** How many objects and arrays are open at `end`. */
+  /** The number of objects and arrays that are open at `end`. */
   level: number
 }
 
@@ -213,7 +213,7 @@ export const shallowValue = (text: string, { start, end }: Span): unknown => {
   }
 }
 
-/** Without a prototype: `__proto__` is a name like any other. */
+/** The object has no prototype: `__proto__` is a name like any other. */
 const noMembers = (): Members => Object.create(null) as Members
 
 /** One value of the envelope: an object's members with shallow values, or another value. */
@@ -298,7 +298,7 @@ const oneOf = (names: readonly string[], text: string, start: number, end: numbe
 
 /** Bodies without `data` have no objects deeper than this: a table's declaration, its indices, each slot. */
 const outlineLevels = 3
-/** Nor more objects or arrays as members: five slots. One that has more is rejected for its members' names. */
+/** The most objects or arrays as members: five slots need no more. One that has more is rejected for its members' names. */
 const outlineContainers = 8
 
 /**

@@ -2,9 +2,9 @@ import { isBlobStoreMark, isMarkOf, newBlobStoreMark } from '../../core/files/bl
 import { type BlobStore, BlobStoreRefused } from '../../store/blob-store.ts'
 import type { Files } from '../../store/files.ts'
 
-// A store and the place of its files have the same mark, from the first upload on. It begins with the id of the store. A process
-// that was given another place would answer that files are damaged, and write bytes where other processes do not find them. With
-// the place of another store it could remove the bytes of that one.
+// A store and the place of its files have the same mark, from the first upload on. It begins with the id of the store. A
+// process that was given another place would answer that files are damaged, and write bytes where other processes do not find
+// them. With the place of another store it could remove the bytes of that one.
 
 export type StoredMark = Pick<Files, 'storeId' | 'readMark' | 'writeMark' | 'adoptBlobs'>
 
@@ -24,8 +24,8 @@ const requireOwn = (blobStore: BlobStore, mark: string, storeId: string): void =
 }
 
 /**
- * Whether the store and the place have the same mark. False: the store has none yet. The place may have one of this store then, of
- * a first upload that was interrupted: the next one takes it over.
+ * Tells whether the store and the place have the same mark. False: the store has none yet. The place may have one of this store
+ * then, of a first upload that was interrupted: the next one takes it over.
  */
 export const checkMark = async (blobStore: BlobStore, stored: StoredMark): Promise<boolean> => {
   const [storeId, inStore, inBlobStore] = [await stored.storeId(), await stored.readMark(), await blobStore.readMark()]
@@ -51,8 +51,8 @@ export const makeMark = async (blobStore: BlobStore, stored: StoredMark): Promis
 /**
  * Makes the place of another store that of this one. Returns how many blobs of the store it may have the bytes of, or undefined
  * if there was nothing to do: the place is of this store, or has no mark because its disk is not mounted.
- *
- * The store is changed first, and gets another mark, so that a place that it had before is refused. After a crash in between the place is still refused, and the next attempt continues.
+ * The store is changed first, and gets another mark, so that a place that it had before is refused. After a crash in between
+ * the place is still refused, and the next attempt continues.
  */
 export const adoptBlobStore = async (blobStore: BlobStore, stored: StoredMark): Promise<number | undefined> => {
   const [storeId, inStore, inBlobStore] = [await stored.storeId(), await stored.readMark(), await blobStore.readMark()]

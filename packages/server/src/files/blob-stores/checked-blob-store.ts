@@ -4,7 +4,7 @@ import type { Log } from '../../core/log.ts'
 import { type BlobStore, BlobStoreRefused, type BlobWriter } from '../../store/blob-store.ts'
 import { adoptBlobStore, checkMark, makeMark, type StoredMark } from './check-mark.ts'
 
-/** How long a start waits for a place that does not answer: a disk on the network can take forever. */
+/** The time that a start waits for a blob store that does not answer: a disk on the network can take forever. */
 const startCheckMsMax = 5_000
 
 const uploadLogEveryMs = 10_000

@@ -140,7 +140,7 @@ export class DirectoryTree {
     }
   }
 
-  /** Whether it is gone. */
+  /** Tells whether it is gone. */
   async #removeIfEmpty(path: string): Promise<boolean> {
     try {
       await this.#calls.removeDirectory(path)

@@ -14,7 +14,7 @@ const markName = 'cubby-files.mark'
 /** A mark is shorter. A longer one is damaged, which this much of it shows. */
 const markBytesMax = 128
 
-/** How often a directory is made anew if another process removes it before it has a file. */
+/** The number of times that a directory is made anew if another process removes it before it has a file. */
 const attemptsMax = 3
 
 interface DirectoryOptions {
@@ -210,7 +210,7 @@ export class DirectoryBlobStore implements BlobStore {
     }
   }
 
-  /** Whether there was such a file. */
+  /** Tells whether there was such a file. */
   async #unlink(path: string): Promise<boolean> {
     try {
       await this.#calls.unlink(path)

@@ -50,10 +50,12 @@ export const fileCalls: FileCalls = {
   lstat: (path) => called((done) => fs.lstat(path, done)),
 }
 
-/** To read a file that must be one: a symbolic link is not followed (ELOOP). Windows has no such flag. */
+/** Flags to read a file that must be one: a symbolic link is not followed (ELOOP). Windows has no such flag. */
 export const readFlags = fs.constants.O_RDONLY | (fs.constants.O_NOFOLLOW ?? 0)
 
-/** Below the directory of a place nothing may be one: it leads to files of somebody else. */
+/**
+ * A symbolic link was found below the directory of a blob store, where nothing may be one: it leads to files of somebody else.
+ */
 export class SymbolicLink extends Error {
   constructor(path: string) {
     super(`${path} is a symbolic link`)

@@ -17,7 +17,7 @@ export interface S3Options {
   timing?: Partial<Timing>
 }
 
-/** Not the path of a blob: those begin with a directory of five hex digits. */
+/** The name is not the path of a blob: those begin with a directory of five hex digits. */
 const markName = 'cubby-mark'
 
 /**

@@ -71,7 +71,7 @@ export const getFileUrlTool: Tool = {
   required: ['db', 'bucket', 'name'],
   output: object({ url: text, method: text, expiresAt: { type: ['integer', 'null'] } }, ['url']),
   async run({ access, text, nowMs, baseUrl }) {
-    // Not a URL to upload with: this tool only reads, and is there with readOnly too.
+    // The URL cannot be one for an upload: this tool only reads, and is there with readOnly too.
     refuseUnknownMembers(parsePlainBody(text), urlFields)
     return fileUrlJson(await getFileUrl(access, getFileUrlOperation.parse(text, nowMs), nowMs), baseUrl)
   },

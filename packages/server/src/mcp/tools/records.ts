@@ -38,7 +38,7 @@ import {
 } from './schemas.ts'
 import type { Tool, ToolCall } from './tool.ts'
 
-/** At most so many records or keys in one call. */
+/** Refuses more records or keys than one call may have. */
 export const refuseTooMany = (count: number, field: string): void => {
   if (count <= toolRecordsMax) return
   throw new CubbyError('batch_too_large', `${field} has ${count} elements; it takes at most ${toolRecordsMax}.`, {

@@ -65,7 +65,7 @@ class Fields {
     return this.#records
   }
 
-  /** Whether there were more fields than are kept. */
+  /** Tells whether there were more fields than are kept. */
   get isFull(): boolean {
     return this.#isFull
   }

@@ -17,7 +17,10 @@ export interface HttpExample {
   name: string
   summary: string
   given?: GivenStep[]
-  /** Values of path parameters, query parameters and headers. Defaults: `db` is `app`, `table` is `orders`, `collection` is both. */
+  /**
+   * Values of path parameters, query parameters and headers. Defaults: `db` is `app`, `table` is `orders`, `collection` is
+   * both.
+   */
   parameters?: Record<string, string | number | boolean>
   body?: unknown
   /** The body as it is sent, instead of JSON. */
@@ -91,7 +94,7 @@ const withoutDefaults = ({ db, table, collection, bucket, task, run, name, ...gi
 
 interface SuccessStatus {
   done: number
-  /** If nothing had to be changed. */
+  /** The status if nothing had to be changed. */
   unchanged: number
 }
 

@@ -10,7 +10,7 @@ const link = (name: string): Html => html`<a href="#schema-${name}">${name}</a>`
 const joined = (parts: Html[], between: string): Html =>
   html`${parts.map((part, i) => (i === 0 ? part : [between, part]))}`
 
-/** How the page shows a use of the schema: a link to its name, or its type in words. */
+/** Shows a use of the schema: a link to its name, or its type in words. */
 export const typeOf = (schema: Schema): Html => {
   const name = schemaName(schema)
   if (name !== undefined) return link(name)

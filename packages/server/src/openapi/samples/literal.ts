@@ -1,4 +1,4 @@
-/** How a language writes a JSON value. */
+/** The syntax with which a language writes a JSON value. */
 interface Syntax {
   words: { true: string; false: string; null: string }
   text(value: string): string
@@ -12,7 +12,7 @@ interface Syntax {
 
 const quoted = (text: string): string => JSON.stringify(text)
 
-/** With single quotes, if nothing has to be escaped differently than in JSON. */
+/** Uses single quotes if nothing has to be escaped differently than in JSON. */
 const singleQuoted = (text: string): string =>
   text.includes("'") ? quoted(text) : `'${quoted(text).slice(1, -1).replaceAll('\\"', '"')}'`
 

@@ -55,7 +55,7 @@ ${setup}
 const ${result} = await ${text}
 console.log(${result})`
 
-/** With our client if it has a method for the request, otherwise with `fetch`. */
+/** Uses our client if it has a method for the request, otherwise `fetch`. */
 const typescriptSample = (request: CurlRequest, example: HttpExample): string => {
   const shown = shownOf(example)
   return example.client && shown === 'json' ? clientSample(example.client) : fetchSample(request, shown)
@@ -71,7 +71,7 @@ const printedInPython: Record<Shown, string> = {
 
 const pythonKeyHeader = { Authorization: new Source(`f"Bearer {os.environ['CUBBY_KEY']}"`) }
 
-/** With `requests`, which nearly every Python programmer knows. */
+/** Uses `requests`, which nearly every Python programmer knows. */
 const pythonSample = ({ method, target, headers, body, bytes, withKey }: CurlRequest, shown: Shown): string => {
   const sent = { ...(withKey && pythonKeyHeader), ...headers }
   const given = [`os.environ["CUBBY_URL"] + ${literal(target, python)}`]

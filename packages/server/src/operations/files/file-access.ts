@@ -105,7 +105,7 @@ export const fileConditionFailed = (
   })
 }
 
-/** Whether the condition holds for the version found; undefined: there is no file. */
+/** Tells whether the condition holds for the version found; undefined: there is no file. */
 export const holds = (condition: Condition | undefined, current: number | undefined): boolean => {
   if (condition === undefined) return true
   if (condition === 'absent') return current === undefined

@@ -79,7 +79,7 @@ export const storeUpload = async (
   now: () => number,
 ): Promise<StoredFile> => {
   const { bytes } = input
-  // Without a declared length the place it is, whatever the length turns out to be.
+  // An upload without a declared length goes to the blob store, whatever the length turns out to be.
   if (bytes === undefined || bytes > smallUploadBytesMax) {
     return putInBlobStore(access, accepted, input, source.chunks(), now)
   }

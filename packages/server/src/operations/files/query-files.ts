@@ -63,7 +63,7 @@ interface ReadFiles {
   next: Page['next']
 }
 
-/** With its cursor such a page is below what counts as a large answer. */
+/** A page of this size with its cursor is below what counts as a large response. */
 const smallBytes = 24 * 1024
 
 /** A signed URL takes about 10 µs, and a page may have a thousand of them. */

@@ -16,7 +16,7 @@ export interface PutFileInput extends FileAddress {
   condition: Condition | undefined
   /** The digest that the caller declares, in hex. */
   sha256: string | undefined
-  /** How many bytes the caller declares. */
+  /** The number of bytes that the caller declares. */
   bytes: number | undefined
   bytesMax: number
 }

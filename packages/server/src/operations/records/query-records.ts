@@ -37,7 +37,7 @@ interface QueryResult {
 
 interface QueryPage extends QueryResult {
   cursor: string | null
-  /** Why the page may be empty, if values of another type than the operand of `range` are stored. */
+  /** Says why the page may be empty, if values of another type than the operand of `range` are stored. */
   hint?: string | undefined
 }
 
@@ -77,7 +77,8 @@ const queryTable = (
   nowMs: number,
 ): Awaitable<QueryPage> => {
   const { whole, page, fingerprint } = planQuery(query, table.id, table.indices, seal)
-  // Not `page`: a descending scan that resumes among equal values has equal bounds, and an id that tells them apart.
+  // `whole` is checked and not `page`: a descending scan that resumes among equal values has equal bounds, and an id that tells
+  // them apart.
   if (isEmptyScan(whole)) return { select: query.select, records: [], count: 0, cursor: null }
   return andThen(readPage(access, table, query, page, nowMs), ({ select, records, count, next }) => {
     const cursor = next === undefined ? null : encodeScanCursor(seal, table.id, whole, next, fingerprint)

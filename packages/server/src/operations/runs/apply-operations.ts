@@ -110,7 +110,7 @@ export const applyOperations = async (
       return result
     }
     const failed = resolved[result.failedTask]!
-    // At most once for each operation.
+    // An operation is moved at most once.
     const deleted = moved.has(result.failedTask) ? undefined : await elsewhere(access, db, failed, nowMs)
     if (deleted === undefined) throw refusalOf(db, tasks[result.failedTask]!, result)
     moved.add(result.failedTask)

@@ -54,7 +54,7 @@ const claimNow = async (access: Access, input: ClaimRunsInput, task: Table, nowM
   }
 }
 
-/** While the process hands out nothing: no runs, but the same refusals and the same wait. */
+/** Claims no runs while the process hands out none, with the same refusals and the same wait. */
 const claimNothing = async (access: Access, input: ClaimRunsInput, task: Table, waiting: Waiting): Promise<Run[]> => {
   const [state] = await access.engine.tasks.read([task], waiting.nowMs)
   if (state !== undefined && state.declaration.url !== null) throw pushed(input.task)
@@ -63,7 +63,9 @@ const claimNothing = async (access: Access, input: ClaimRunsInput, task: Table, 
   return []
 }
 
-/** Due runs, each with a lease. With `waitSeconds` it waits for the first one. Nothing is claimed for a caller that has gone. */
+/**
+ * Due runs, each with a lease. With `waitSeconds` it waits for the first one. Nothing is claimed for a caller that has gone.
+ */
 export const claimRuns = async (
   access: Access,
   input: ClaimRunsInput,

@@ -4,7 +4,7 @@ import type { Access } from '../access.ts'
 interface PresentOptions {
   /** A public key does not read `payload` and `key`. */
   isPublic?: boolean
-  /** Also `lease` and `leaseUntil`: for the holder. */
+  /** Adds `lease` and `leaseUntil`, for the holder. */
   withLease?: boolean
 }
 

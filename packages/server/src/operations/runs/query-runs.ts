@@ -69,7 +69,8 @@ const queryRuns = async (
   const task = await requireTask(access, address, nowMs)
   const { seal } = await engine.secrets.at(nowMs)
   const plan = planRunQuery(query, task.id, seal)
-  // Not `page`: a descending scan that resumes among equal values has equal bounds, and an id that tells them apart.
+  // `whole` is checked and not `page`: a descending scan that resumes among equal values has equal bounds, and an id that tells
+  // them apart.
   if (isEmptyScan(plan.whole)) return { items: [], count: 0, cursor: null }
   const cursorAt = (next: RunPage['next']): string | null =>
     next === undefined ? null : encodeScanCursor(seal, task.id, plan.whole, next, plan.fingerprint)

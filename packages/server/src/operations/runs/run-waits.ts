@@ -8,10 +8,10 @@ import type { RunReference, Runs } from '../../store/runs.ts'
 
 /** Changes of this process that come at once are answered with one look. */
 const pollSoonMs = 5
-/** Between two looks there is at least so many times as long as the last one took. */
+/** The pause between two polls is at least this many times as long as the last one took. */
 const pollRest = 10
 
-/** Why a wait ended: what it waits for may have come, or there is nothing more to wait for. */
+/** The end of a wait: the run that it waits for may have come, or there is nothing more to wait for. */
 export type WaitEnd = 'maybe' | 'over'
 
 /** The API key of the request that waits. */
@@ -35,7 +35,7 @@ class TaskWaits {
   readonly due = new Set<Wait>()
   /** Waits for the end of a run, by its id. */
   readonly finished = new Map<string, Set<Wait>>()
-  /** How many are woken by the next look that finds a due run: it doubles with each look that still finds one. */
+  /** The number of waits that the next poll wakes if it finds a due run: it doubles with each poll that still finds one. */
   wakes = 1
   /** Runs are due, but a claim got none: most likely the concurrency holds them back. Until then nobody is woken. */
   pausedUntilMs = 0
@@ -83,7 +83,7 @@ export class RunWaits {
     this.#stopListening = signals.listen((taskId) => this.#changed(taskId))
   }
 
-  /** How many requests wait. */
+  /** The number of requests that wait. */
   get size(): number {
     return this.#waits.size
   }
@@ -112,7 +112,9 @@ export class RunWaits {
     })
   }
 
-  /** The same for a task that may have a run to claim. `isAgain`: the wait before ended with `maybe`, but nothing was claimed. */
+  /**
+   * The same for a task that may have a run to claim. `isAgain`: the wait before ended with `maybe`, but nothing was claimed.
+   */
   untilDue(
     waiter: Waiter,
     taskId: number,

@@ -1,7 +1,7 @@
 import type { Access } from '../access.ts'
 import type { WaitEnd } from './run-waits.ts'
 
-/** How a caller lets its request wait. Every adapter has its own way to check the key again. */
+/** Lets the request of a caller wait. Every adapter has its own way to check the key again. */
 export interface Waiting {
   /** Aborts when nobody is there any more to take the answer. */
   readonly signal: AbortSignal | undefined

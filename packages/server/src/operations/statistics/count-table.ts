@@ -19,7 +19,7 @@ const sizeStepRows = 2_000
 
 interface CountOptions {
   nowMs: number
-  /** How long counting rows, and then adding up their bytes, may take. 0: one step of each. */
+  /** The time that counting rows, and then adding up their bytes, may take. 0: one step of each. */
   msMax: number
 }
 
@@ -42,7 +42,10 @@ const countPage = (
     ? engine.runs.count(table, undefined, scan, countStepRows, nowMs)
     : engine.records.count(table, scan, countStepRows, nowMs)
 
-/** Counts the rows written from `low` to before `high`, newest first, until `endsAt`. One step is always made: small tables are exact. */
+/**
+ * Counts the rows written from `low` to before `high`, newest first, until `endsAt`. One step is always made: small tables are
+ * exact.
+ */
 const countRange = async (
   engine: CountedEngine,
   table: Table,

@@ -10,7 +10,7 @@ import type { Dump } from '../../store/transfer.ts'
 
 const kinds: readonly string[] = ['table', 'bucket', 'task']
 
-/** Why no request could have made this table, bucket or task; undefined if one could. */
+/** Returns why no request could have made this table, bucket or task; undefined if one could. */
 export const tableFault = ({ id, kind, db, name, publicId }: Table): string | undefined => {
   const isNot = (what: string, value: unknown): string => `${kind} ${id}: its ${what} is ${JSON.stringify(value)}`
   if (!kinds.includes(kind)) return `table ${id}: its kind is ${JSON.stringify(kind)}`

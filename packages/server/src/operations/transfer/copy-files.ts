@@ -42,7 +42,7 @@ export const hasFiles = async (dump: Dump): Promise<boolean> => {
   return false
 }
 
-/** Whether a place has bytes of the store. The ids of blobs that the store keeps are after all others. */
+/** Tells whether a place has bytes of the store. The ids of blobs that the store keeps are after all others. */
 export const hasFilesInBlobStore = async (dump: Dump): Promise<boolean> => {
   for await (const { id } of dump.blobs()) return !isStoreBlobId(id)
   return false
@@ -172,7 +172,7 @@ export const checkFiles = async (
   return { bytes }
 }
 
-/** Not several at once: a dump reads one thing after the other. */
+/** Files are checked one after another, because a dump cannot read several at once. */
 async function* checkedInStore(
   dump: Dump,
 ): AsyncIterable<{ file: FileBytes; isInStore: boolean; fault: string | undefined }> {

@@ -20,7 +20,7 @@ async function* inChunks<Row>(rows: AsyncIterable<Row>, rowsMax = rowsPerLoad): 
   if (chunk.length > 0) yield chunk
 }
 
-/** With the bytes that the store keeps. Those that are missing were reported before: see copyFiles. */
+/** Yields blobs with the bytes that the store keeps. Missing ones were reported before: see copyFiles. */
 async function* blobsOf(dump: Dump): AsyncIterable<LoadedBlob> {
   for await (const blob of dump.blobs()) {
     const bytes = isStoreBlobId(blob.id) ? await dump.blobBytes(blob) : undefined

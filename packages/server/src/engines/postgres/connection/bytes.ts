@@ -1,4 +1,5 @@
-// These functions convert text to BYTEA and back. Bytes are sent in binary and come back as hex, the one text form that never changes.
+// These functions convert text to BYTEA and back. Bytes are sent in binary and come back as hex, the one text form that never
+// changes.
 
 export const toBytes = (text: string): Buffer => Buffer.from(text)
 

@@ -44,7 +44,10 @@ export const visitor: Holder = { orgId: 0, keySeq: 2 }
 export const organization = (orgId: number): Holder => ({ orgId, keySeq: 0 })
 export const holderOf = ({ orgId, apiKey }: Caller): Holder => ({ orgId, keySeq: apiKey?.seq ?? 0 })
 
-/** Runs pipelines on the pool. It retries, a bounded number of times, only pipelines that the server rolled back or never received. */
+/**
+ * Runs pipelines on the pool. It retries, a bounded number of times, only pipelines that the server rolled back or never
+ * received.
+ */
 export class Database {
   readonly #pool: Pool
   readonly #msMax: number
@@ -112,7 +115,9 @@ export class Database {
     return results
   }
 
-  /** Reads all in one round trip. While a server cannot be reached, it reads `registry` first, and then `each` with `readEach`. */
+  /**
+   * Reads all in one round trip. While a server cannot be reached, it reads `registry` first, and then `each` with `readEach`.
+   */
   async readParts(
     holder: Holder,
     registry: BoundStatement[],
@@ -148,8 +153,8 @@ export class Database {
   }
 
   /**
-   * Runs one transaction in one round trip. An error that a statement raised on purpose, or a duplicate, is thrown as it is: see
-   * `isRaised` and `isDuplicate`.
+   * Runs one transaction in one round trip. An error that a statement raised on purpose, or a duplicate, is thrown as it is:
+   * see `isRaised` and `isDuplicate`.
    */
   write(holder: Holder, ...bound: BoundStatement[]): Promise<StatementResult[]> {
     if (bound.length > 1 && !this.#dialect.pipelinesAreTransactions) {

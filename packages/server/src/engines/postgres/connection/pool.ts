@@ -27,7 +27,8 @@ interface PoolOptions {
 
 /**
  * The pool has a bounded number of connections and a bounded queue for them. Organizations take turns, and so do the API keys
- * of one: the backlog of one does not delay another. Each has a share of the queue, and one without a queued call always gets in.
+ * of one: the backlog of one does not delay another. Each has a share of the queue, and one without a queued call always gets
+ * in.
  */
 export class Pool {
   readonly #options: PoolOptions

@@ -3,8 +3,8 @@ import { fromHex } from '../connection/bytes.ts'
 import type { Statement } from '../connection/driver.ts'
 import { expired, newId, overwriteWith, raising, recordColumns, rowOf, theRecord } from '../records/statements.ts'
 
-// The statements for files, beside those for records. A file's record and its blob have the same table id, so a transaction
-// on them stays on one worker of Citus. Only the sweep of blobs, and statements that name a blob by its id alone, ask all workers.
+// The statements for files, beside those for records. A file's record and its blob have the same table id, so a transaction on
+// them stays on one worker of Citus. Only the sweep of blobs, and statements that name a blob by its id alone, ask all workers.
 //
 // Every transaction locks the file's record first. A live blob is only locked by one that holds its record, and a pending one
 // by its upload; the sweep of blobs waits for nobody. So no two transactions deadlock.

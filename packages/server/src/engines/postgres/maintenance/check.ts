@@ -15,8 +15,8 @@ import { checkRunsOf, checkStrayRuns, lastDrawnId } from './check-runs.ts'
 
 const blobsPerStep = 500
 
-// Each statement sees one state of the store. It reads the state of a blob together with the records that refer to it, so a file
-// that is written meanwhile is no finding.
+// Each statement sees one state of the store. It reads the state of a blob together with the records that refer to it, so a
+// file that is written meanwhile is no finding.
 
 /** Reads the blobs of a bucket after $2, and how many records refer to each. It stops counting at two. */
 export const nextBlobs: Statement = {

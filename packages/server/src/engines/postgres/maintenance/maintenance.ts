@@ -92,7 +92,10 @@ const anyRow: Statement = {
   text: 'select 1 from cubby_record r where r.table_id = $1::bigint limit 1',
 }
 
-/** `rows` removes rows of a purged table, and `any` finds out whether some are left. `alsoLast` runs before the table's own row goes. */
+/**
+ * `rows` removes rows of a purged table, and `any` finds out whether some are left. `alsoLast` runs before the table's own row
+ * goes.
+ */
 const purges = {
   table: { rows: removeRows(''), any: anyRow, alsoLast: [] },
   bucket: { rows: removeRows(returningBlobs), any: anyRow, alsoLast: [] },
@@ -106,11 +109,16 @@ const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_
 /** A sweep looks again this often after other processes removed what it found. */
 const sweepPollsMax = 10
 
-/** Each step asks all servers first, so it removes many rows. A bucket loses fewer files at once: each blob takes a statement of its own. */
+/**
+ * Each step asks all servers first, so it removes many rows. A bucket loses fewer files at once: each blob takes a statement of
+ * its own.
+ */
 const distributedStepRows = 1_000
 const bucketStepRows = 50
 
-/** While a server cannot be reached, a step asks at most this many tables, for this long. The next step continues after them. */
+/**
+ * While a server cannot be reached, a step asks at most this many tables, for this long. The next step continues after them.
+ */
 const tablesAskedMax = 200
 const tablesAskedMs = 5_000
 
@@ -224,7 +232,9 @@ export class PostgresMaintenance implements Maintenance {
     })
   }
 
-  /** Skips a table or organization for a while if its server cannot be reached. The failed attempt counts as one removed row. */
+  /**
+   * Skips a table or organization for a while if its server cannot be reached. The failed attempt counts as one removed row.
+   */
   async #purgeOne(
     postponed: Postponed,
     purge: (transaction: Transaction, take: (statement: Statement, before: number) => Promise<Row>) => Promise<number>,

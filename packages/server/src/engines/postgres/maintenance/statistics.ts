@@ -38,7 +38,9 @@ const statements = new Map(
   kinds.flatMap((kind) => [false, true].map((down) => [`${kind} ${down}`, sizeOf(kind, down)] as const)),
 )
 
-/** Reads autovacuum's statistics: the share of the table among all rows, and their number. Only the largest tables are in them. */
+/**
+ * Reads autovacuum's statistics: the share of the table among all rows, and their number. Only the largest tables are in them.
+ */
 const estimateOf = (relation: string, owner: string): Statement => ({
   name: `estimate_${relation}`,
   text: `

@@ -84,8 +84,8 @@ const requireRights = async (session: Session): Promise<void> => {
 }
 
 /**
- * Makes an empty store, migrates an older one, and refuses a newer one. If several processes start at once, one does it, and the
- * others wait for it. Returns the lease of the store in milliseconds.
+ * Makes an empty store, migrates an older one, and refuses a newer one. If several processes start at once, one does it, and
+ * the others wait for it. Returns the lease of the store in milliseconds.
  */
 export const prepareStore = async (session: Session, options: PrepareOptions): Promise<number> => {
   const { shown, mustExist } = options

@@ -21,8 +21,9 @@ const nameType = 'text collate "C"'
 // indexes over them. Keys and index values are bytes, so that their order is memcmp and they may contain NUL. Other
 // values that may hold any character (names of API keys, declarations of indices) are kept as JSON.
 //
-// PostgreSQL's planner takes the newest of indexes that cost the same, so their order here matters. In an empty store the primary
-// key and the index by time cost the same for a get, and that plan is kept: so a primary key is created after the other indexes.
+// PostgreSQL's planner takes the newest of indexes that cost the same, so their order here matters. In an empty store the
+// primary key and the index by time cost the same for a get, and that plan is kept: so a primary key is created after the other
+// indexes.
 //
 // Table names are in the singular. Version 0.1 used plural names, and its statements must fail on this schema.
 
@@ -104,8 +105,9 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
       on cubby_record (table_id, ${slot}_hash, ${slot}_range, id) where ${slot}_hash is not null`,
   ),
   'alter table cubby_record add primary key (table_id, hash_key, range_key)',
-  // The primary key begins with the bucket, so that Citus keeps a blob beside the record that refers to it. `bytes` has the bytes
-  // of a small file. The database keeps long values apart from the row: a statement that does not name them does not read them.
+  // The primary key begins with the bucket, so that Citus keeps a blob beside the record that refers to it. `bytes` has the
+  // bytes of a small file. The database keeps long values apart from the row: a statement that does not name them does not read
+  // them.
   `create table if not exists cubby_blob (
     table_id bigint not null,
     id ${nameType} not null,
@@ -134,8 +136,8 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
   'create index if not exists cubby_task_by_next_run on cubby_task (next_run_at) where next_run_at is not null',
   'create index if not exists cubby_task_by_org on cubby_task (org_id, next_run_at) where next_run_at is not null',
   'create index if not exists cubby_task_by_served on cubby_task (served_at) where served_at is not null',
-  // `seq` is drawn from the sequence of record ids. The error is JSON, because a message may contain NUL. A claim sets `org_id`,
-  // which is read of running runs only.
+  // `seq` is drawn from the sequence of record ids. The error is JSON, because a message may contain NUL. A claim sets
+  // `org_id`, which is read of running runs only.
   `create table if not exists cubby_run (
     seq bigint not null,
     task_id bigint not null,

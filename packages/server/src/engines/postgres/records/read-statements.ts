@@ -20,10 +20,10 @@ const selected = {
 }
 
 /**
- * $1 $2 arrays of hash keys and range keys, $3 table, $4 now in seconds, $5 bytes wanted. It returns a row for each live record:
- * the position of its key, counted from 1, its ttl, version and data. The last one has no data if it did not fit. The length of
- * data that is stored out of line is known without reading it. The limit forces one index seek for each key: in an empty store,
- * the planner would choose to scan the whole table once, and keep that plan.
+ * $1 $2 arrays of hash keys and range keys, $3 table, $4 now in seconds, $5 bytes wanted. It returns a row for each live
+ * record: the position of its key, counted from 1, its ttl, version and data. The last one has no data if it did not fit. The
+ * length of data that is stored out of line is known without reading it. The limit forces one index seek for each key: in an
+ * empty store, the planner would choose to scan the whole table once, and keep that plan.
  */
 export const findRecords: Statement = {
   name: 'find',

@@ -12,7 +12,8 @@ export const theRecord = 'r.table_id = $1::bigint and r.hash_key = $2::bytea and
 
 /**
  * True if the table and its organization are not deleted. The caller's key belongs to the same organization. With "where …
- * deleted_at_ms is null" the planner would choose the partial index over all active tables in an empty store, and keep that plan.
+ * deleted_at_ms is null" the planner would choose the partial index over all active tables in an empty store, and keep that
+ * plan.
  */
 export const tableIsActive = `coalesce((select t.deleted_at_ms is null and ${isOfActive('t.org_id')}
   from cubby_table t where t.id = $1::bigint), false)`
@@ -142,7 +143,10 @@ export const putRows = (count: number): Statement => {
 
 const behindRows = rowTypes.length + 2
 
-/** Writes the puts of a batch. It returns the record key and version of each, in any order, or no row if the guard does not hold. */
+/**
+ * Writes the puts of a batch. It returns the record key and version of each, in any order, or no row if the guard does not
+ * hold.
+ */
 export const putBatch: Statement = {
   name: 'put_batch',
   text: `${insertRows(
@@ -192,7 +196,10 @@ const deleteHolds: Record<ConditionKind, string> = {
   absent: 'not w.live',
 }
 
-/** Applies one delete of a batch, after its lock, and returns whether there was a record. It fails if its condition does not hold. */
+/**
+ * Applies one delete of a batch, after its lock, and returns whether there was a record. It fails if its condition does not
+ * hold.
+ */
 export const deleteInBatch = (kind: ConditionKind): Statement => ({
   name: `batch_delete_${kind}`,
   text: `with w as (delete from cubby_record as r where ${theRecord} returning ${live(4)} as live, r.updated_at)

@@ -48,7 +48,10 @@ export class WriteGuard {
     if (!(await this.#cache.isCurrent(epoch))) await this.#requireActive(caller, table)
   }
 
-  /** Makes the step of a transaction that raises an error (`isRaised`) if either is gone, or none if `confirm` is called instead. */
+  /**
+   * Makes the step of a transaction that raises an error (`isRaised`) if either is gone, or none if `confirm` is called
+   * instead.
+   */
   statements(caller: Caller, table: Table): BoundStatement[] {
     return this.isInWrites ? [{ statement: guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
   }

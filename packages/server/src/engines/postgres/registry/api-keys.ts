@@ -73,7 +73,9 @@ export class PostgresApiKeys implements ApiKeys {
     return toApiKey(made!.rows[0]!)
   }
 
-  /** Changes of an organization run one after another, so a link is used once even if several requests use it at the same time. */
+  /**
+   * Changes of an organization run one after another, so a link is used once even if several requests use it at the same time.
+   */
   #createByLink(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
     const { db } = this.#registry
     const creating = db.transaction(holderOf(caller), async ({ send, commit }) => {

@@ -12,8 +12,8 @@ const marginMs = (leaseMs: number): number => 20 + leaseMs / 5
 const inFlightMsMax = 900
 const cancelledMsMax = 500
 
-// A transaction that changes records or runs takes one of these locks before it checks the guard, and holds it until it ends. On
-// runs the first lock is that of SELECT FOR UPDATE.
+// A transaction that changes records or runs takes one of these locks before it checks the guard, and holds it until it ends.
+// On runs the first lock is that of SELECT FOR UPDATE.
 const writingNow: Statement = {
   name: 'writing_now',
   text: `select l.pid, l.virtualtransaction from pg_locks l

@@ -48,9 +48,8 @@ export const findTableByPublicId: Statement = {
 /**
  * Caches keys, tables, buckets and secrets, never stale in effect. The store has an epoch, which every revocation, every
  * deletion and every rotation of secrets increments. An entry that was read at an epoch is valid while the epoch is known to be
- * the same: for one lease, counted from before the query was sent. A revocation or deletion waits for longer than a lease before it
- * is answered, so by then every process has read the epoch again.
- *
+ * the same: for one lease, counted from before the query was sent. A revocation or deletion waits for longer than a lease
+ * before it is answered, so by then every process has read the epoch again.
  * Misses are not cached, so a created or restored table is found at once.
  */
 export class RegistryCache {

@@ -30,7 +30,9 @@ interface QueuedTask {
   runAtMs: number
 }
 
-/** Reads the tasks with a queued run, in turns of their organizations, and the time of the database. Each task takes two seeks. */
+/**
+ * Reads the tasks with a queued run, in turns of their organizations, and the time of the database. Each task takes two seeks.
+ */
 const readQueued = async (
   db: Database,
   at: number | null,
@@ -49,7 +51,9 @@ const readQueued = async (
   return { queued, nowMs: Number(found!.rows[0]?.at(-1) ?? 0), isMore: positions.end() }
 }
 
-/** Reads the same where no statement may name both runs and tasks. While a server cannot be reached, it asks some of the tasks. */
+/**
+ * Reads the same where no statement may name both runs and tasks. While a server cannot be reached, it asks some of the tasks.
+ */
 const readQueuedInTwo = async (
   db: Database,
   at: number | null,
@@ -92,7 +96,10 @@ const firstOfEach = async (db: Database, tasks: Table[]): Promise<Map<number, nu
   )
 }
 
-/** The position at which looks continue: in each organization's tasks, or among all tasks if no statement may name runs and tasks. */
+/**
+ * The position at which looks continue: in each organization's tasks, or among all tasks if no statement may name runs and
+ * tasks.
+ */
 export type PushPolls = { positions: PushPositions } | { turns: TaskTurns }
 
 export const findDuePushes = async (

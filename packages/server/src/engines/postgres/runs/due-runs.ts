@@ -233,7 +233,10 @@ export class SchedulePolls {
   }
 }
 
-/** Creates the run of a schedule. The row of the task is locked and read again, so that only one of several processes creates it. */
+/**
+ * Creates the run of a schedule. The row of the task is locked and read again, so that only one of several processes creates
+ * it.
+ */
 const fireSchedule = (db: Database, taskId: number, at: number | null): Promise<RunReference[] | 'unknown'> =>
   retryDuplicates(() =>
     db.transaction(noOrg, async ({ send, commit }): Promise<RunReference[] | 'unknown'> => {
@@ -280,7 +283,9 @@ const tasksPerPoll = 500
 const stepMsMax = 5_000
 const beforeAllTasks = Number.MIN_SAFE_INTEGER
 
-/** Sweeps in steps. Each begins after the task at which the last step ended: one task may have more to sweep than all others. */
+/**
+ * Sweeps in steps. Each begins after the task at which the last step ended: one task may have more to sweep than all others.
+ */
 export class FinishedSweep {
   readonly #db: Database
   readonly #namesManyTables: boolean

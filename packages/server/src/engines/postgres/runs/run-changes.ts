@@ -18,7 +18,10 @@ export const replaceStatements = (before: Run, run: Run): BoundStatement[] => {
   return [write, bind(sql.releaseKey, run.taskId, toBytes(run.key))]
 }
 
-/** Adds `holdKey` to the write of a run that was just queued. A run that is `held` needs none: the running run of its key is locked. */
+/**
+ * Adds `holdKey` to the write of a run that was just queued. A run that is `held` needs none: the running run of its key is
+ * locked.
+ */
 const queueStatements = (write: BoundStatement, { taskId, key, held }: Run): BoundStatement[] =>
   key === null || held ? [write] : [write, bind(sql.holdKey, taskId, toBytes(key))]
 

@@ -9,8 +9,8 @@ import { bind, type Row, type Statement, type Value } from '../connection/driver
 import { readKeep } from '../tasks/statements.ts'
 import { runColumnCount, shortColumnsOf, textColumns, toRun } from './run-rows.ts'
 
-// Pages have runs in the order of their last change. $1 task, $2 rows at most, $3 low, $4 high, $5 the seq of the row comparison,
-// $6 the status if there is one; then the values that the statement adds.
+// Pages have runs in the order of their last change. $1 task, $2 rows at most, $3 low, $4 high, $5 the seq of the row
+// comparison, $6 the status if there is one; then the values that the statement adds.
 
 interface Walk {
   where: string

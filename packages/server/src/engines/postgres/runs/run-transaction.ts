@@ -27,7 +27,9 @@ export const stateStatement = (taskId: number, caller: Caller | undefined, at: n
   values: [taskId, caller?.apiKey?.seq ?? null, at],
 })
 
-/** Takes the rows of `stateStatement`. It returns undefined if the task was purged, and throws if the caller's key is revoked. */
+/**
+ * Takes the rows of `stateStatement`. It returns undefined if the task was purged, and throws if the caller's key is revoked.
+ */
 export const toLockedTask = ([row]: Row[]): LockedTask | undefined => {
   if (row === undefined) return undefined
   const [isActive, keyIsActive, now, organization] = row.slice(taskColumnCount)

@@ -200,7 +200,10 @@ export const leasedOrganizations: Statement = {
   text: nextOrganizations('cubby_run', 'lease_until', `k.status = 'running'`),
 }
 
-/** $1 the time of a test, $2 after this organization. It reads the first row of `leasedOrganizations` where no statement may walk. */
+/**
+ * $1 the time of a test, $2 after this organization. It reads the first row of `leasedOrganizations` where no statement may
+ * walk.
+ */
 export const nextLeased: Statement = {
   name: 'runs_next_leased',
   text: `select r.org_id, r.lease_until <= ${statementNow(1)} from cubby_run as r
@@ -281,8 +284,8 @@ export const activeTasks: Statement = {
 
 /**
  * Finds at most $1 tasks of each organization that push, without the organizations $2. $3 and $4 are organizations, and a task
- * of each after which its tasks begin. Each organization and each task takes one seek, whatever its runs are. `isDueOf` says why
- * this is a row comparison.
+ * of each after which its tasks begin. Each organization and each task takes one seek, whatever its runs are. `isDueOf` says
+ * why this is a row comparison.
  */
 const pushingTasks = `with recursive o (org_id) as (
       (select k.org_id from cubby_task k where k.pushes order by k.org_id, k.table_id limit 1)

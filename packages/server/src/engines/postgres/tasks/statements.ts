@@ -32,8 +32,8 @@ const realNow = (parameter: number): string => `coalesce($${parameter}::bigint, 
 export const readClock: Statement = { name: 'task_clock', text: `select ${realNow(1)}` }
 
 /**
- * $1 task, $2 the caller's API key, $3 the time of a test. A write of runs reads this after it has locked them: whether task and
- * key are active, the time, whether the organization is active, the declaration. No row means that the task was purged.
+ * $1 task, $2 the caller's API key, $3 the time of a test. A write of runs reads this after it has locked them: whether task
+ * and key are active, the time, whether the organization is active, the declaration. No row means that the task was purged.
  */
 export const taskState: Statement = {
   name: 'task_state',

@@ -24,7 +24,10 @@ import { countByStatus, oldestRun } from '../runs/statements.ts'
 import * as sql from './statements.ts'
 import { taskValues, toTask } from './task-rows.ts'
 
-/** `oldest` is the row of `oldestRun`, or undefined while the runs of the task cannot be reached. A run is due if its time has come. */
+/**
+ * `oldest` is the row of `oldestRun`, or undefined while the runs of the task cannot be reached. A run is due if its time has
+ * come.
+ */
 const stateOf = (task: DumpedTask, oldest: Row[] | undefined, nowMs: number): TaskState => {
   const { declaration, updatedAtMs, nextRunAtMs } = task
   const at = oldest?.[0]?.[0] == null ? Number.POSITIVE_INFINITY : Number(oldest[0][0])

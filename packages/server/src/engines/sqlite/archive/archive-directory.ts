@@ -95,7 +95,7 @@ export class ArchiveDirectory {
     return manifest
   }
 
-  /** Whether its path still leads to this directory. It may be replaced or unmounted while the server runs. */
+  /** Tells whether its path still leads to this directory. It may be replaced or unmounted while the server runs. */
   get isThere(): boolean {
     return this.#lockFile !== undefined && fileAt(lockPath(this.dir)) === this.#lockFile
   }
@@ -136,7 +136,7 @@ const ownNames = /^(archive\.lock.*|archive\.json\.tmp|heartbeat|lost\+found)$/
 
 const noteOf = (dataDir: string): string => join(dataDir, 'archive-disk')
 
-/** Whether the directory, or its nearest parent that exists, is on another file system than `/` and the store. */
+/** Tells whether the directory, or its nearest parent that exists, is on another file system than `/` and the store. */
 const isOnOwnDisk = (dir: string, dataDir: string): boolean => {
   const { dev } = existing(dir)
   return dev !== statSync('/').dev && dev !== statSync(dataDir).dev
@@ -144,7 +144,7 @@ const isOnOwnDisk = (dir: string, dataDir: string): boolean => {
 
 const existing = (path: string): { dev: number } => statSync(path, { throwIfNoEntry: false }) ?? existing(dirname(path))
 
-/** Whether the archive in this directory was on a disk of its own when it was last used. */
+/** Tells whether the archive in this directory was on a disk of its own when it was last used. */
 const wasOnOwnDisk = (dir: string, dataDir: string): boolean => {
   try {
     return readJson(noteOf(dataDir), { dir: isText })?.dir === dir

@@ -27,8 +27,8 @@ interface ArchiveOptions {
 }
 
 /**
- * The serving thread's side of the archive, from before the owner opens the store until after it has closed it. Once `start` has
- * resolved nothing here throws: when the archive fails, writes go on.
+ * The serving thread's side of the archive, from before the owner opens the store until after it has closed it. Once `start`
+ * has resolved nothing here throws: when the archive fails, writes go on.
  */
 export class Archive {
   readonly #options: ArchiveOptions
@@ -97,8 +97,8 @@ export class Archive {
   }
 
   /**
-   * Call it before the first checkpoint. Resolves when the archive has found out whether it continues. Throws if the server must
-   * not start with it. `databaseFile`: a descriptor of the database file that is never closed.
+   * Call it before the first checkpoint. Resolves when the archive has found out whether it continues. Throws if the server
+   * must not start with it. `databaseFile`: a descriptor of the database file that is never closed.
    */
   async start(databaseFile: number): Promise<void> {
     const { dataDir, settings } = this.#options

@@ -159,8 +159,8 @@ const aheadMsMax = 60_000
 
 /**
  * The oldest base that is needed to restore every time from `sinceMs` on: the last one before the first base that is later than
- * that. Undefined if all are needed. `bases` are in order. A base that was made while the clock was behind counts as late as the
- * one before it; one that was made while the clock was ahead says nothing.
+ * that. Undefined if all are needed. `bases` are in order. A base that was made while the clock was behind counts as late as
+ * the one before it; one that was made while the clock was ahead says nothing.
  */
 export const oldestNeeded = (bases: readonly KnownBase[], sinceMs: number, nowMs: number): KnownBase | undefined => {
   const right = bases.filter(({ keptFromMs }) => keptFromMs <= nowMs + aheadMsMax)

@@ -8,9 +8,9 @@ interface KnownEnd {
   number: number
   ended: boolean
   last: LastFrame | undefined
-  /** Whether its segments go as far as the heartbeat says. */
+  /** True if its segments go as far as the heartbeat says. */
   isWhole: boolean
-  /** Whether it goes less far than when the token was written. */
+  /** True if it goes less far than when the token was written. */
   wasSetBack: boolean
 }
 

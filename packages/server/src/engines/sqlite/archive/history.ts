@@ -2,8 +2,8 @@ import { ArchiveDamaged, isBefore, type Position, pathsOfRun } from './archive-f
 import type { Block, BlockMeta } from './block.ts'
 import { blockMetas, type KnownRun } from './catalogue.ts'
 
-// The commits of a run, as far as they are there, and the times that the clock showed meanwhile. A piece begins with a base and has
-// every commit after it; where a file is damaged or missing the piece ends, and the next base begins another one.
+// The commits of a run, as far as they are there, and the times that the clock showed meanwhile. A piece begins with a base and
+// has every commit after it; where a file is damaged or missing the piece ends, and the next base begins another one.
 
 export interface Piece {
   run: KnownRun

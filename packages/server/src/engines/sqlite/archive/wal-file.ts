@@ -15,7 +15,7 @@ export interface Salts {
 
 export interface WalHeader extends Salts {
   pageBytes: number
-  /** Whether checksums are over big-endian words. */
+  /** True if checksums are over big-endian words. */
   bigEndian: boolean
   checksum: Checksum
 }
@@ -89,7 +89,7 @@ export interface LastFrame extends Salts {
 
 export const sameSalts = (a: Salts, b: Salts): boolean => a.salt1 === b.salt1 && a.salt2 === b.salt2
 
-/** Whether `next` is the generation after `last`: SQLite reset the WAL once. */
+/** Tells whether `next` is the generation after `last`: SQLite reset the WAL once. */
 export const isNextGeneration = (last: Salts, next: Salts): boolean => next.salt1 === (last.salt1 + 1) >>> 0
 
 export interface ValidFrames {

@@ -68,7 +68,7 @@ export type CheckpointAction =
 export interface Traffic {
   /** Requests that were sent to the writer and not answered. Those that the event answers are not counted. */
   inFlight: number
-  /** Whether requests are in the write queue. */
+  /** True if requests are in the write queue. */
   queued: boolean
 }
 
@@ -91,7 +91,7 @@ export class CheckpointPolicy {
   #forceResetAtPages = walPagesMax
   /** The passive checkpoint was started because writes paused: the WAL is reset after it, or made an empty file. */
   #tidying: 'none' | 'reset' | 'truncate' = 'none'
-  /** Whether the reset makes the WAL an empty file. */
+  /** True if the reset makes the WAL an empty file. */
   #truncates = false
   /** The number of commits that wrote something. A sweep that finds nothing commits too. */
   #commits = 0
@@ -111,7 +111,7 @@ export class CheckpointPolicy {
     this.#checkpointerRuns = enabled
   }
 
-  /** Whether nothing may be sent to the writer, because of a reset. */
+  /** Tells whether nothing may be sent to the writer, because of a reset. */
   get holdsWrites(): boolean {
     return this.#reset !== 'none'
   }
@@ -125,12 +125,12 @@ export class CheckpointPolicy {
     return this.#failed
   }
 
-  /** Whether many pages are pending, because a read prevents their copy: only requests may add to them. */
+  /** Tells whether many pages are pending, because a read prevents their copy: only requests may add to them. */
   get isBehind(): boolean {
     return this.#pendingPages >= resetAtPages
   }
 
-  /** Whether no checkpoint, reset or sync runs: each of them may still report that the disk failed. */
+  /** Tells whether no checkpoint, reset or sync runs: each of them may still report that the disk failed. */
   get isAtRest(): boolean {
     return this.#checkpoint === 'none' && this.#reset !== 'running' && this.#syncsRunning === 0
   }

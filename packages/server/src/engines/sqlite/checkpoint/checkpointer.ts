@@ -52,13 +52,12 @@ export class Checkpointer {
   readonly #options: CheckpointerOptions
   readonly #policy: CheckpointPolicy
   /**
-   * The database file, open from before the first write of this process until its end. Never closed: that would drop
-   * the locks that SQLite has on the file in this process.
-   *
-   * Linux reports a failed write-back once to each open file description that existed when it failed, at its next sync.
-   * A description opened later gets the error only if no other did. So a connection that is opened again may miss a failure. This
-   * descriptor misses none. It is synced after each such opening, before the next reset: an earlier failure is reported
-   * here, a later one to the new connection too.
+   * The database file, open from before the first write of this process until its end. Never closed: that would drop the locks
+   * that SQLite has on the file in this process.
+   * Linux reports a failed write-back once to each open file description that existed when it failed, at its next sync. A
+   * description opened later gets the error only if no other did. So a connection that is opened again may miss a failure. This
+   * descriptor misses none. It is synced after each such opening, before the next reset: an earlier failure is reported here, a
+   * later one to the new connection too.
    */
   readonly #file: number
   #thread: Thread<ToCheckpointThread, FromCheckpointThread> | undefined

@@ -5,7 +5,7 @@ import { StoreDamaged } from '../../../core/store-refused.ts'
 /** SQLite's code, such as `SQLITE_FULL`; empty if the error has none. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
-/** Whether the file itself is damaged: a page is invalid, or the disk cannot read it. */
+/** Tells whether the file itself is damaged: a page is invalid, or the disk cannot read it. */
 export const isDamage = (error: unknown): boolean =>
   /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS))/.test(codeOf(error))
 
@@ -118,7 +118,9 @@ interface WalkOptions<Row> {
   onStep?: (rows: Row[]) => void
 }
 
-/** Reads all rows in steps, in order of their numbers, and yields what is wrong with them. Rows that cannot be read are skipped. */
+/**
+ * Reads all rows in steps, in order of their numbers, and yields what is wrong with them. Rows that cannot be read are skipped.
+ */
 export async function* walkRows<Row extends object>(
   readAfter: (last: number, rowsMax: number) => Row[],
   numberOf: (row: Row) => number,

@@ -32,7 +32,7 @@ const setMeta = (db: Connection, name: string, value: number): void => {
   db.change('INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)', name, value)
 }
 
-/** Whether the store may still have rows without a checksum. */
+/** Tells whether the store may still have rows without a checksum. */
 export const acceptsUnchecked = (db: Connection): boolean => readMeta(db, 'unchecked_next') !== undefined
 
 /**

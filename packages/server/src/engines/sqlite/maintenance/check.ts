@@ -30,8 +30,8 @@ const rowsPerStep = 2_000
 
 /**
  * Verifies the store: its schema, then SQLite's own check (pages, and every index entry against its row), then each record
- * against its checksum and its index values against its data, and that everything belongs to something that exists. It continues
- * after damage.
+ * against its checksum and its index values against its data, and that everything belongs to something that exists. It
+ * continues after damage.
  */
 export async function* checkStore(
   db: Connection,
@@ -106,7 +106,9 @@ const readTableIds = (db: Connection): number[] => {
   return ids
 }
 
-/** Whether a record of the table, or an entry of its indexes, cannot be read, or one index has more entries than another. */
+/**
+ * Tells whether a record of the table, or an entry of its indexes, cannot be read, or one index has more entries than another.
+ */
 const isDamagedTable = (db: Connection, tableId: number): boolean => {
   const count = (index: string, where = ''): number | typeof damaged =>
     orDamage(() => db.count(`records INDEXED BY ${index} WHERE table_id = ?1${where}`, tableId))

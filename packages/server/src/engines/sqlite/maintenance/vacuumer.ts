@@ -24,9 +24,8 @@ export interface Space {
 
 /**
  * Moves pages from the end of the file into free ones, and cuts the end off, in the transaction that is open on `db`. The file
- * itself becomes shorter with the next complete checkpoint. Returns the space after the step; undefined if pages cannot be given
- * back, because the store was made by a version without auto-vacuum (`cubby compact` turns it on).
- *
+ * itself becomes shorter with the next complete checkpoint. Returns the space after the step; undefined if pages cannot be
+ * given back, because the store was made by a version without auto-vacuum (`cubby compact` turns it on).
  * `isAlone`: no other write waits for this transaction. Otherwise nothing is done.
  */
 export const vacuumStep = (
@@ -91,7 +90,7 @@ const afterFailureMs = 60_000
 interface VacuumerOptions {
   /** Sends a step to the writer. */
   step: (step: VacuumStep) => Promise<Space | undefined>
-  /** Whether no write is on its way, and the WAL has room. */
+  /** Tells whether no write is on its way, and the WAL has room. */
   mayStep: () => boolean
 }
 

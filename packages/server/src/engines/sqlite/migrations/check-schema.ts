@@ -32,8 +32,8 @@ const readSchema = (db: Connection): SchemaRow[] =>
     .all()
 
 /**
- * Removes the white space that a migration and a new store may write differently, and the quotes that SQLite adds to the name of
- * a table that was renamed. Other white space than SQLite's own stays: to SQLite it is part of a name.
+ * Removes the white space that a migration and a new store may write differently, and the quotes that SQLite adds to the name
+ * of a table that was renamed. Other white space than SQLite's own stays: to SQLite it is part of a name.
  */
 const tokensOf = (sql: string | null): string | undefined =>
   sql
@@ -68,7 +68,9 @@ const expectedSchema = (version: number): SchemaRow[] => {
 export const ownSqlOf = (index: string): string =>
   expectedSchema(schemaVersion).find(({ name }) => name === index)!.sql!
 
-/** SQLite itself makes the counters of AUTOINCREMENT, statistics of ANALYZE, and indexes of UNIQUE columns, which have no text. */
+/**
+ * SQLite itself makes the counters of AUTOINCREMENT, statistics of ANALYZE, and indexes of UNIQUE columns, which have no text.
+ */
 const isOfSqlite = ({ type, name, sql }: SchemaRow): boolean =>
   name.startsWith('sqlite_') && (isPlainTable({ type, sql }) || (type === 'index' && sql === null))
 

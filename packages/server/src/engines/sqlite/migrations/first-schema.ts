@@ -1,8 +1,8 @@
 const slots = ['i1', 'i2', 'i3', 'i4', 'i5']
 
 /**
- * The schema of version 1. With the migrations it gives the schema of every later version. Like a migration it never changes, so
- * it uses no constant of the current schema.
+ * The schema of version 1. With the migrations it gives the schema of every later version. Like a migration it never changes,
+ * so it uses no constant of the current schema.
  */
 export const firstSchema = `
   CREATE TABLE meta (

@@ -6,7 +6,9 @@ interface Migration {
   from: number
   /** The version after it. */
   to: number
-  /** Runs in one transaction. Its time must not depend on the number of records: work on all records is done later, in steps. */
+  /**
+   * Runs in one transaction. Its time must not depend on the number of records: work on all records is done later, in steps.
+   */
   run(db: Connection): void
 }
 
@@ -19,8 +21,8 @@ const randomHex = (bytes: number): string => randomBytes(bytes).toString('hex')
 export const migrations: Migration[] = [
   {
     // This one upgrades from 0.1 to 0.2. Only tables with few rows (tables, organizations, API keys) get new columns, because
-    // ALTER TABLE reads every row of a strict table (2.5 s for a million rows). So the checksum of a record has no column: it is
-    // at the end of the data. Existing records get theirs while the server runs (maintenance/add-checksums.ts).
+    // ALTER TABLE reads every row of a strict table (2.5 s for a million rows). So the checksum of a record has no column: it
+    // is at the end of the data. Existing records get theirs while the server runs (maintenance/add-checksums.ts).
     from: 1,
     to: 7,
     run(db) {

@@ -119,7 +119,10 @@ const prepareSchema = (path: string, options: PrepareSchema): void => {
   }
 }
 
-/** Each migration is one transaction, which also sets the version. It reads the version first: another process may have been faster. */
+/**
+ * Each migration is one transaction, which also sets the version. It reads the version first: another process may have been
+ * faster.
+ */
 export const migrate = (db: Connection, faults?: string): void => {
   while (db.pragma('user_version') < schemaVersion) {
     db.run('BEGIN IMMEDIATE')

@@ -13,8 +13,8 @@ export const applicationId = 0x43756279
 //
 // The bytes of small files have a table of their own, so that statements on the states of blobs do not read them.
 //
-// The table `leases` is an index of the leases of running runs by organization. The checksum of a run is at the end of `payload`
-// (runs/run-rows.ts).
+// The table `leases` is an index of the leases of running runs by organization. The checksum of a run is at the end of
+// `payload` (runs/run-rows.ts).
 
 /** The initial values of a new store, each in hex. */
 interface InitialStore {

@@ -116,7 +116,7 @@ export class RecordWrites {
   }
 
   /**
-   * Whether the indexes confirm the version and ttl of a row. A write needs no more of it, and for long data this is much
+   * Tells whether the indexes confirm the version and ttl of a row. A write needs no more of it, and for long data this is much
    * cheaper than the checksum: a put over 400 kB took three times as long with it.
    */
   #isIndexed(tableId: number, { id, updated_at, ttl }: Omit<Found, 'isDamaged'>): boolean {

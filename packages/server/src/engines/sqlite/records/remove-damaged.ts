@@ -85,7 +85,7 @@ export const removeRows = (db: Connection, ids: number[], mayRemove = (_id: numb
   return removable.length
 }
 
-/** Whether a row that an index lists for the table belongs to it, by its own table id or by its checksum. */
+/** Tells whether a row that an index lists for the table belongs to it, by its own table id or by its checksum. */
 export const belongsTo = (db: Connection, tableId: number, id: number): boolean => {
   const row = db.one<StoredRecord & { tableId: number }>(
     `SELECT table_id AS tableId, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey,
@@ -104,7 +104,7 @@ const findVersion = (db: Connection, tableId: number, id: number): number | unde
     ...[tableId, id],
   )?.updated_at
 
-/** Whether the index has the entry that the row's values call for; if they call for none, whether it has none. */
+/** Tells whether the index has the entry that the row's values call for; if they call for none, whether it has none. */
 const isIndexed = (db: Connection, { name, columns, sparseBy }: Index, id: number, row: Row): boolean => {
   const find = (where: string, ...values: Value[]): boolean =>
     db.one(`SELECT 1 FROM records INDEXED BY ${name} WHERE ${where} AND id = ?1`, id, ...values) !== undefined

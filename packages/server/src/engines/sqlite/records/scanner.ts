@@ -13,7 +13,7 @@ import type { Connection } from '../connection.ts'
 import { damageHint, damageMessage } from '../disk/damage.ts'
 import { damagedRecord, type RowCheck } from './row-check.ts'
 
-/** With `keys` the data is not read. */
+/** A scan with `keys` does not read the data. */
 type ScanSelection = 'data' | 'keys'
 
 /** Longer data is on pages of its own. It is not read if only the keys are wanted. */
@@ -23,7 +23,7 @@ const isInTtlIndex = `EXISTS (
   SELECT 1 FROM records AS x INDEXED BY records_by_ttl WHERE x.ttl = records.ttl AND x.id = records.id)`
 
 /**
- * Whether the row and the indexes agree on its keys, version and ttl. SQLite takes values that the scanned index has from
+ * True if the row and the indexes agree on its keys, version and ttl. SQLite takes values that the scanned index has from
  * there, so the row is looked at again.
  */
 const isConfirmed = `EXISTS (
@@ -122,7 +122,7 @@ const positionIn = (table: Table, record: StoredRecord, id: number, index: Scan[
   return { range: entriesOf(table, record)[2 * slots.indexOf(index) + 1]!, id }
 }
 
-/** With at most this many expired rows in the whole store, counts use the list of them. */
+/** Counts use the list of expired rows if the whole store has at most this many. */
 const fewExpiredRows = 1_000
 
 /** Runs scans: one statement each, stepped only as far as the page goes. */

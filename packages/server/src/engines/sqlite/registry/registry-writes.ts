@@ -88,13 +88,13 @@ export class RegistryWrites {
     return row.revoked_at === null ? 'active' : 'revoked'
   }
 
-  /** Whether neither the table nor its organization is deleted. */
+  /** Tells whether neither the table nor its organization is deleted. */
   tableIsActive(id: number): boolean {
     const sql = `SELECT 1 FROM tables WHERE id = ?1 AND deleted_at IS NULL AND ${isOfActive('org_id')}`
     return this.#db.one(sql, id) !== undefined
   }
 
-  /** Whether the table, active or not, belongs to an organization that is not deleted. */
+  /** Tells whether the table, active or not, belongs to an organization that is not deleted. */
   tableIsOfActive(id: number): boolean {
     return this.#db.one(`SELECT 1 FROM tables WHERE id = ?1 AND ${isOfActive('org_id')}`, id) !== undefined
   }

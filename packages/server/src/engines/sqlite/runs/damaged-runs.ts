@@ -6,8 +6,8 @@ const indexes = ['by_id', 'by_queued_key', 'by_running_key', 'due', 'by_lease', 
 
 /**
  * Changes rows that may be damaged, in the transaction that is open on `db`. SQLite looks for the index entries of a row by the
- * values in the row, and fails if it does not find them, or if a value has the wrong type. Then the indexes are dropped first, and
- * created again from the changed rows, which takes seconds per million runs.
+ * values in the row, and fails if it does not find them, or if a value has the wrong type. Then the indexes are dropped first,
+ * and created again from the changed rows, which takes seconds per million runs.
  */
 export const changeDamaged = (db: Connection, change: () => unknown, changeWithoutIndexes = change): void => {
   db.run('SAVEPOINT damaged_run')

@@ -14,7 +14,9 @@ export const dueRuns = `SELECT seq ${due}`
 export const countRunning = `SELECT count(*) AS n FROM (
   SELECT 1 FROM runs WHERE task_id = ?1 AND status = 'running' LIMIT ?2)`
 
-/** ?1 task, ?2 finished runs count if they changed after this, ?3 the most that is counted of each status. From the index alone. */
+/**
+ * ?1 task, ?2 finished runs count if they changed after this, ?3 the most that is counted of each status. From the index alone.
+ */
 export const countByStatus = `SELECT ${runStatuses
   .map((status) => {
     const kept = isFinished({ status }) ? 'AND updated_at > ?2' : ''

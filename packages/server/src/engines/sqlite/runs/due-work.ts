@@ -39,7 +39,9 @@ const pushingTasksMax = 1_000
 /** All other writes wait for a step, so its texts are bounded as well as its rows. */
 const stepBytesMax = 1_048_576
 
-/** A look for due schedules or leases reads this many organizations: each takes about 3 µs of the thread that serves requests. */
+/**
+ * A look for due schedules or leases reads this many organizations: each takes about 3 µs of the thread that serves requests.
+ */
 const organizationsMax = 500
 
 /** A look has three statements: due rows by time, due rows of one organization, and the organizations that have any. */
@@ -112,8 +114,8 @@ export const dueWork = (
   }
 
   /**
-   * Calls `visit` for each row until it returns true. A tenant decides how many rows there are, and this thread serves requests:
-   * they get their turns in between.
+   * Calls `visit` for each row until it returns true. A tenant decides how many rows there are, and this thread serves
+   * requests: they get their turns in between.
    */
   const walk = async <Row>(rows: Iterator<Row>, visit: (row: Row) => unknown): Promise<void> => {
     for (;;) {

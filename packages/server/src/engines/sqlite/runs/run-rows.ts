@@ -39,8 +39,8 @@ export const runById = `SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND id
 
 export type RunValue = string | number | null
 
-// The state of a run: all its columns between the ids and the long texts, in their order. The checksum of a stored row covers it
-// as JSON, where no value runs into the next: never change it without a migration.
+// The state of a run: all its columns between the ids and the long texts, in their order. The checksum of a stored row covers
+// it as JSON, where no value runs into the next: never change it without a migration.
 
 const stateOf = (run: Run): RunValue[] => [
   run.id,

@@ -25,15 +25,16 @@ export const sqliteRuns = (store: OpenStore): Runs => {
 
   /**
    * A change of a run writes its whole row, which may be long, and the request is short. To keep a commit within its bytes, and
-   * the writes of all others with it, rows count as they are now, or as they were claimed: the payload of a running run does not
-   * change.
+   * the writes of all others with it, rows count as they are now, or as they were claimed: the payload of a running run does
+   * not change.
    */
   const bytesOf = (taskId: number, id: string): number =>
     sizes.get(taskId, id) ?? store.read(() => db.one<{ bytes: number }>(runBytes, taskId, id)?.bytes ?? 0)
 
   /**
-   * Bounds as `Scan` describes them. Runs that are no longer kept are few: the sweep removes them. Three columns, one of them from
-   * the index, have to agree that a run is not kept, so that one damaged value does not hide it: its row is read and compared.
+   * Bounds as `Scan` describes them. Runs that are no longer kept are few: the sweep removes them. Three columns, one of them
+   * from the index, have to agree that a run is not kept, so that one damaged value does not hide it: its row is read and
+   * compared.
    */
   const select = (taskId: number, status: RunStatus | undefined, scan: TimeScan, nowMs: number) => {
     const direction = scan.descending ? 'DESC' : 'ASC'

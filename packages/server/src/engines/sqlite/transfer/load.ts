@@ -8,7 +8,10 @@ import { putTask, taskValues } from '../tasks/task-rows.ts'
 const addRecord = insertRecord.replace('INSERT', 'INSERT OR IGNORE')
 const addRun = insertRun.replace('INSERT', 'INSERT OR IGNORE')
 
-/** Adds the rows of a copy with their ids. AUTOINCREMENT continues after the highest id by itself; only the counter of record ids is raised here. */
+/**
+ * Adds the rows of a copy with their ids. AUTOINCREMENT continues after the highest id by itself; only the counter of record
+ * ids is raised here.
+ */
 export const load = (
   { db, records }: { db: Connection; records: RecordWrites },
   { rows }: { rows: LoadRows },

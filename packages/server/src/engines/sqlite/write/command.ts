@@ -15,8 +15,8 @@ export type CommandOf<K extends CommandKind> = { kind: K } & Parameters<(typeof 
 export type Command = { [K in CommandKind]: CommandOf<K> }[CommandKind]
 
 /**
- * Whether a registry cache may be wrong after this command. Only these commands move the registry's epoch. A missing row is
- * never cached, so a command that only adds leaves every cache correct.
+ * Tells whether a registry cache may be wrong after this command. Only these commands move the registry's epoch. A missing row
+ * is never cached, so a command that only adds leaves every cache correct.
  */
 export const makesCachesStale = ({ kind }: Command): boolean =>
   kind === 'deleteTable' ||

@@ -31,7 +31,7 @@ export interface WorkerOutcomes {
   outcomes: [number, Outcome][]
   /** Damage that any process has found in the store. */
   damage?: string
-  /** Whether the owner accepts writes, when that has changed or the worker asks. */
+  /** True if the owner accepts writes, when that has changed or the worker asks. */
   ready?: boolean
 }
 

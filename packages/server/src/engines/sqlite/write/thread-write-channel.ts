@@ -32,7 +32,7 @@ const nothingInFlight = { requests: 0, bytes: 0 }
 export interface DiskFailure {
   cause: string
   /**
-   * Whether a sync of the database file failed: then the process ends at once. Otherwise a commit failed, and its requests are
+   * True if a sync of the database file failed: then the process ends at once. Otherwise a commit failed, and its requests are
    * answered first.
    */
   atOnce: boolean
@@ -41,7 +41,7 @@ export interface DiskFailure {
 export interface ThreadWriteChannelOptions {
   path: string
   log: Log
-  /** Whether this process checkpoints: see checkpointer.ts. */
+  /** True if this process checkpoints: see checkpointer.ts. */
   checkpoints: boolean
   /** Set with an archive: see archive/archive.ts. */
   archive?: { times: CommitTimesFile; flush: () => Promise<void> }

@@ -10,7 +10,7 @@ export interface WriterLoad {
 
 /** The channel to the only writer of a store: a thread of this process, or of the owner if this process is a worker. */
 export interface WriteChannel {
-  /** Whether writes are accepted. */
+  /** True if writes are accepted. */
   readonly ready: boolean
   /** The load for the metrics. A worker has none: its owner counts for all. */
   readonly load?: WriterLoad

@@ -22,7 +22,7 @@ interface Writers {
   registry: RegistryWrites
   tasks: TaskWrites
   runs: RunWrites
-  /** Whether the transaction has no other command. */
+  /** True if the transaction has no other command. */
   isAlone: boolean
   /** Tests set it: see fault-point.ts. */
   faults: string | undefined
@@ -168,7 +168,7 @@ const ending: CommandFailure = {
   message: 'The disk failed and the server is ending; nothing was applied.',
 }
 
-/** Whether the error concerns the whole group. A damaged page does not: only the commands that need it fail. */
+/** Tells whether the error concerns the whole group. A damaged page does not: only the commands that need it fail. */
 const isFatal = (error: unknown): boolean =>
   !isDamage(error) && /^SQLITE_(FULL|IOERR|NOMEM|READONLY|CANTOPEN)/.test(codeOf(error))
 

@@ -7,7 +7,7 @@ import type { S3Requests } from './requests.ts'
 // until it has shown that it is fast again. Blobs are immutable, so the parts fit.
 
 const partBytes = 256 * 1024
-/** So many parts without a pause, and the rest is one request again. */
+/** After this many parts without a pause, the rest is one request again. */
 const partsMin = 8
 
 /**
@@ -20,7 +20,7 @@ export const openDownload = async (requests: S3Requests, range: Range): Promise<
   return new Download(requests, range, stream, cancelled)
 }
 
-/** Not a generator: `return` of one that has not begun would not end the request. */
+/** A generator would not do: `return` of one that has not begun would not end the request. */
 class Download implements AsyncIterableIterator<Uint8Array> {
   readonly #requests: S3Requests
   readonly #name: string

@@ -29,7 +29,7 @@ export class S3Failure extends Error {
 const retryableStatuses = [429, 500, 502, 503, 504]
 const retryableCodes = ['RequestTimeout', 'OperationAborted', 'ConditionalRequestConflict']
 
-/** Whether the same request may succeed later. Every request of a place can be repeated: blobs are immutable. */
+/** Tells whether the same request may succeed later. Every request of a place can be repeated: blobs are immutable. */
 export const isRetryable = (error: unknown): boolean => {
   if (!(error instanceof S3Failure)) return false
   const { status, code } = error
@@ -107,7 +107,10 @@ const startReason = ({ status, code, region, message }: S3Failure, settings: S3S
   return `${endpoint} answered ${status}${code === undefined ? ', but not as S3 does' : ` ${code}`}; check ${address}`
 }
 
-/** Why a place cannot be used, in one line. BlobStoreRefused if that will not change by itself: a setting is wrong. */
+/**
+ * Returns why a blob store cannot be used, in one line. It is BlobStoreRefused if that will not change by itself: a setting is
+ * wrong.
+ */
 export const toStartError = (error: unknown, settings: S3Settings): unknown => {
   if (!(error instanceof S3Failure)) return error
   const line = `${describeS3(settings)} cannot be used: ${startReason(error, settings)}`

@@ -117,12 +117,12 @@ export class S3Requests {
     const signed = signRequest({ method, url, headers, payloadSha256 }, this.#settings, Date.now())
     const { responseMsMax, uploadResponseMsMax, progressMsMax } = this.#timing
     budget.wait(payload === undefined ? responseMsMax : progressMsMax)
-    // With a length, Bun sends a stream as it is, not in chunks, which S3 refuses. A `Bun.file` would be sent the same way,
-    // but over TLS Bun reads it into memory as a whole.
+    // Bun sends a stream with a length as it is, not in chunks, which S3 refuses. A `Bun.file` would be sent the same way, but
+    // over TLS Bun reads it into memory as a whole.
     const body = payload?.open((isLast) => budget.wait(isLast ? uploadResponseMsMax : progressMsMax))
     const response = await fetch(url, {
       method,
-      // Without it a proxy may compress, and then ranges are of the compressed bytes.
+      // A proxy may compress without this header, and then ranges are of the compressed bytes.
       headers: { ...signed, 'accept-encoding': 'identity', ...lengthOf(payload) },
       body,
       // The signature is for this address only.

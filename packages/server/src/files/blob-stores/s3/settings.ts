@@ -3,11 +3,11 @@ import { OperatorError } from '../../../core/operator-error.ts'
 /** The location of the objects, and the credentials of the requests. */
 export interface S3Settings {
   bucket: string
-  /** Without slashes at its ends; empty if there is none. */
+  /** The prefix without slashes at its ends; empty if there is none. */
   prefix: string
   /** `https://s3.eu-central-1.amazonaws.com`, without a slash at its end. */
   endpoint: string
-  /** Whether AWS_ENDPOINT_URL is set. */
+  /** True if AWS_ENDPOINT_URL is set. */
   endpointIsGiven: boolean
   region: string
   accessKeyId: string
@@ -77,7 +77,7 @@ const requireVariable = (env: Environment, name: string, form: RegExp, what: str
   return value
 }
 
-/** Without the value: it may be a secret that was put into the wrong variable. */
+/** The message leaves out the value: it may be a secret that was put into the wrong variable. */
 const malformed = (name: string): OperatorError =>
   new OperatorError(`${name} has a space, a line break or another character that does not belong there; set it again`)
 

@@ -31,7 +31,7 @@ const followSections = (contents: HTMLElement): void => {
   for (const section of linkOf.keys()) observer.observe(section)
 }
 
-/** On a small screen the table of contents is a sheet: it closes when a link in it is followed. */
+/** The table of contents is a sheet on a small screen: it closes when a link in it is followed. */
 const closeSheet = (contents: HTMLElement): void => {
   contents.addEventListener('click', (event) => {
     if ((event.target as HTMLElement).closest('a') !== null && contents.matches(':popover-open')) contents.hidePopover()

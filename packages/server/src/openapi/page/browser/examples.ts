@@ -21,7 +21,7 @@ const remember = (language: Language): void => {
   try {
     localStorage.setItem(storageName, language)
   } catch {
-    // Then it is remembered until the page is closed.
+    // The choice is remembered until the page is closed.
   }
 }
 

@@ -17,7 +17,10 @@ export interface Found {
   score: number
 }
 
-/** An operation whose title begins with the word comes before a field of that name, and that before what only has the word in its text. */
+/**
+ * An operation whose title begins with the word comes before a field of that name, and that before what only has the word in
+ * its text.
+ */
 const weights: Record<string, number> = { operation: 5, error: 4, topic: 3, schema: 1, example: 0, field: -18 }
 
 const clean = (text: string): string => text.replace(/\s+/g, ' ').trim()
@@ -69,7 +72,7 @@ export const readPlaces = (): Place[] =>
 
 const escapePattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
-/** How well one word matches a place; 0 if it does not. */
+/** Returns how well one word matches an entry; 0 if it does not. */
 const scoreOf = (word: string, title: string, path: string, text: string): number => {
   if (title === word) return 60
   if (title.startsWith(word)) return 40

@@ -110,7 +110,7 @@ class SearchDialog {
     if (place === undefined) return
     this.#dialog.close()
     const id = (place.element.id || place.element.closest('[id]')?.id) ?? ''
-    // Not `location.hash`: the browser would scroll to the section instead of the place in it.
+    // `location.hash` would scroll to the section instead of the element in it.
     history.pushState(null, '', `#${encodeURIComponent(id)}`)
     reveal(place.element)
   }

@@ -37,7 +37,7 @@ export const responseView = ({ status, statusText, headers, text, milliseconds, 
     create('details', { class: 'headers' }, create('summary', {}, 'Headers'), create('pre', {}, list)),
     bodyView(text),
   )
-  // After it is in the page.
+  // The view must be in the page first.
   requestAnimationFrame(() => {
     markScrollers(view)
     for (const pre of view.querySelectorAll<HTMLElement>('pre[data-syntax]')) highlightNow(pre)

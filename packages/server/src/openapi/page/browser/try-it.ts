@@ -111,7 +111,7 @@ class TryIt {
     return Object.fromEntries(Object.entries(this.#inputs).map(([name, input]) => [name, input.value]))
   }
 
-  /** Why the form cannot be sent, and the input to correct. */
+  /** Returns why the form cannot be sent, and the input to correct. */
   #refusal(): [string, HTMLInputElement] | undefined {
     for (const { name, parameterIn, required } of this.#operation!.parameters) {
       const input = this.#inputs[name]!
