@@ -332,8 +332,7 @@ describe('a signed upload', () => {
     form.append('file', new Blob(['x']))
     const posted = refused(await send(url, { method: 'POST', body: form }), 405, 'method_not_allowed')
     expect(posted.hint).toContain('takes PUT with the bytes as the body (curl -T FILE, not -F).')
-    const deleted = refused(await send(url, { method: 'DELETE' }), 405, 'method_not_allowed')
-    expect(deleted.hint).toContain('files are deleted by DELETE /v1/:db/_buckets/:bucket/<name> with a secret key.')
+    refused(await send(url, { method: 'DELETE' }), 405, 'method_not_allowed')
     ok(await upload(url, 'x'))
   })
 
