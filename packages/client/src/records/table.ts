@@ -17,7 +17,15 @@ import { conditionHeaders, effectOf, parseCondition, ttlSeconds } from './condit
 import { findMany } from './find-many.ts'
 import { checkKey, type Key, keyPath, parseKey } from './record-key.ts'
 import { type SaveManyOptions, type SaveResult, saveMany, type WrittenOperation } from './save-many.ts'
-import type { Condition, ReadData, SaveOperation, SaveRecord, TableOperation, TableQuery } from './typed-table.ts'
+import type {
+  Condition,
+  ReadData,
+  RecordPatch,
+  SaveOperation,
+  SaveRecord,
+  TableOperation,
+  TableQuery,
+} from './typed-table.ts'
 
 export type SaveOptions = RequestOptions & Condition
 
@@ -113,6 +121,30 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     )
   }
 
+  /**
+   * Changes a part of a record, which is created if it does not exist: `merge`, then `increment`, then `append`. Racing patches
+   * are applied one after another. With `minimal` the response has no `data`.
+   */
+  patch(key: Key, change: RecordPatch<Data>, options: SaveOptions & { minimal: true }): Promise<MinimalRecordResponse>
+  patch(key: Key, change: RecordPatch<Data>, options?: SaveOptions & { minimal?: boolean }): Promise<TableRecord<Data>>
+  async patch(
+    key: Key,
+    change: RecordPatch<Data>,
+    options: SaveOptions & { minimal?: boolean } = {},
+  ): Promise<unknown> {
+    const condition = parseCondition({ ...(key as RecordKey), ...options })
+    return this.#send(
+      {
+        method: 'PATCH',
+        path: this.#path,
+        effect: effectOf(typeof condition === 'number'),
+        body: JSON.stringify({ ...parseKey(key), ...change, ttl: ttlSeconds(change.ttl) }),
+        headers: { ...conditionHeaders(condition), ...(options.minimal && { prefer: 'return=minimal' }) },
+      },
+      options,
+    )
+  }
+
   /** The record, or undefined if it does not exist. */
   async findOne(key: Key, options?: RequestOptions): Promise<TableRecord<Data> | undefined> {
     const recordKey = parseKey(key)
@@ -177,7 +209,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     )
   }
 
-  /** Applies 1 to 25 operations, all or none: puts and deletes of records, runs to add and runs to finish. */
+  /** Applies 1 to 25 operations, all or none: puts, patches and deletes of records, runs to add and runs to finish. */
   async batch(operations: readonly TableOperation<Data>[], options: RequestOptions = {}): Promise<BatchResponse> {
     refuseCondition(options)
     return this.#sendBatch(

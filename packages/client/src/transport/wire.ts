@@ -86,6 +86,15 @@ export interface PutRecordRequest<Data = Record<string, unknown>> extends Record
 }
 
 /** The response to a put with `Prefer: return=minimal`. */
+/** A JSON Pointer for each place: `/total`. */
+export interface PatchRecordRequest extends RecordKey {
+  merge?: Record<string, unknown>
+  increment?: Record<string, number | { by: number; min?: number; max?: number }>
+  append?: Record<string, readonly unknown[]>
+  /** Null removes it, absent leaves it as it is. */
+  ttl?: number | null
+}
+
 export interface MinimalRecordResponse extends RecordKey {
   ttl?: number
   /** The record's version. It increases with every write while the record exists. */
@@ -205,12 +214,17 @@ export interface PutOperation<Data = Record<string, unknown>> extends PutRecordR
   ifUpdatedAt?: number | null
 }
 
+export interface PatchOperation extends PatchRecordRequest {
+  op: 'patch'
+  ifUpdatedAt?: number | null
+}
+
 export interface DeleteOperation extends RecordKey {
   op: 'delete'
   ifUpdatedAt?: number | null
 }
 
-export type BatchOperation<Data = Record<string, unknown>> = PutOperation<Data> | DeleteOperation
+export type BatchOperation<Data = Record<string, unknown>> = PutOperation<Data> | PatchOperation | DeleteOperation
 
 /** `POST /v1/:db/:table/batch`: 1 to 25 operations, all or none. */
 export interface BatchRequest<Data = Record<string, unknown>> {

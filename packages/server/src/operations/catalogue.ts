@@ -17,6 +17,7 @@ import { putFileOperation } from './files/put-file.ts'
 import { queryFilesOperation } from './files/query-files.ts'
 import { deleteItemOperation } from './items/delete-item.ts'
 import { getItemOperation } from './items/get-item.ts'
+import { patchItemOperation } from './items/patch-item.ts'
 import { putItemOperation } from './items/put-item.ts'
 import type { AnyOperation, Description } from './operation.ts'
 import { createOrganizationOperation } from './organizations/create-organization.ts'
@@ -27,6 +28,7 @@ import { applyBatchOperation } from './records/apply-batch.ts'
 import { deleteRecordOperation } from './records/delete-record.ts'
 import { findRecordsOperation } from './records/find-records.ts'
 import { getRecordOperation } from './records/get-record.ts'
+import { patchRecordOperation } from './records/patch-record.ts'
 import { putRecordOperation } from './records/put-record.ts'
 import { queryRecordsOperation } from './records/query-records.ts'
 import { applyTaskBatchOperation } from './runs/apply-task-batch.ts'
@@ -65,6 +67,7 @@ export const operations = [
   deleteTableOperation,
   restoreTableOperation,
   putRecordOperation,
+  patchRecordOperation,
   queryRecordsOperation,
   findRecordsOperation,
   applyBatchOperation,
@@ -72,6 +75,7 @@ export const operations = [
   deleteRecordOperation,
   getItemOperation,
   putItemOperation,
+  patchItemOperation,
   deleteItemOperation,
   listBucketsOperation,
   describeBucketOperation,

@@ -9,6 +9,7 @@ import { applyBatch, batchJson, parseBatchInSlices } from '../../operations/reco
 import { deleteRecord } from '../../operations/records/delete-record.ts'
 import { findRecords, parseFindInSlices, presentFound } from '../../operations/records/find-records.ts'
 import { findRecord, type GetRecordInput, recordNotFound } from '../../operations/records/get-record.ts'
+import { parsePatch, patchRecord } from '../../operations/records/patch-record.ts'
 import { parsePut, putRecord } from '../../operations/records/put-record.ts'
 import { queryPageJson, queryRecords } from '../../operations/records/query-records.ts'
 import { refuseBody } from '../body.ts'
@@ -43,6 +44,17 @@ export const recordHandlers = {
     const input = { db, table, hashKey, rangeKey, data, ttlSeconds, built, condition }
     const stored = await putRecord(exchange.access, input, exchange.nowMs)
     return wantsMinimal(headers) ? respondMinimal(exchange.requestId, stored) : respondRecord(exchange, stored)
+  },
+
+  async patchRecord(exchange: Exchange): Promise<Response> {
+    const address = parseAddress(exchange.params.db, exchange.params.table)
+    const { headers, url } = exchange.request
+    const record = parsePatch(await exchange.readBody(bodyBytesMax), exchange.nowMs)
+    parseParameters(url, [])
+    const condition = parseWriteCondition(headers, 'PATCH', true)
+    const isMinimal = wantsMinimal(headers)
+    const stored = await patchRecord(exchange.access, { ...address, ...record, condition, isMinimal }, exchange.nowMs)
+    return isMinimal ? respondMinimal(exchange.requestId, stored) : respondRecord(exchange, stored)
   },
 
   getRecord(exchange: Exchange): Awaitable<Response> {

@@ -4,6 +4,7 @@ import { batchBodyBytesMax } from '../../core/limits.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
+import { parseRecordToPatch, type RecordToPatch } from '../../core/records/record-patch.ts'
 import { type RunSlices, runThrough, type Slices, sliceUnits } from '../../core/slices.ts'
 import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
@@ -28,17 +29,22 @@ import { recordSchemas } from './schemas.ts'
 type RecordBatchOperation =
   | ({ op: 'put'; condition: Condition | undefined } & RecordToPut)
   | ({ op: 'delete'; condition: Condition | undefined } & RecordKey)
+  | ({ op: 'patch'; condition: Condition | undefined } & RecordToPatch)
 
 type BatchOperation = RecordBatchOperation | TaskBatchOperation
 
 const parseOperation = (envelope: Envelope, text: string, nowMs: number, position: number): BatchOperation => {
-  const { value, data } = envelope
+  const { value, data, parts } = envelope
   const name = `operations[${position}]`
   const prefix = `${name}.`
   const members = parseObject(value, name)
   if (members.op === 'put') {
     const record = parseRecordToPut(members, text, data, nowMs, prefix, ['op', 'ifUpdatedAt'])
     return { op: 'put', ...record, condition: parseIfUpdatedAt(members.ifUpdatedAt, `${prefix}ifUpdatedAt`) }
+  }
+  if (members.op === 'patch') {
+    const record = parseRecordToPatch(members, text, parts, nowMs, prefix, ['op', 'ifUpdatedAt'])
+    return { op: 'patch', ...record, condition: parseIfUpdatedAt(members.ifUpdatedAt, `${prefix}ifUpdatedAt`) }
   }
   if (members.op === 'delete') {
     refuseOnDelete(members, prefix)
@@ -49,10 +55,10 @@ const parseOperation = (envelope: Envelope, text: string, nowMs: number, positio
   if (operation !== undefined) return operation
   throw new CubbyError(
     'invalid_request',
-    `${prefix}op is ${describeValue(members.op)}; it takes "put", "delete", "run" or "finish".`,
+    `${prefix}op is ${describeValue(members.op)}; it takes "put", "patch", "delete", "run" or "finish".`,
     {
       field: `${prefix}op`,
-      hint: 'Write it as "put" to write a record as a whole, or as "delete" to delete one. A batch reads nothing.',
+      hint: 'Write it as "put" to write a record as a whole, as "patch" to change a part of one, or as "delete" to delete one. A batch reads nothing.',
     },
   )
 }
@@ -88,6 +94,11 @@ export const parseBatch = (text: string, nowMs: number): BatchOperation[] => run
 const toRecordOperation = (operation: RecordBatchOperation, indices: Indices, position: number): RecordOperation => {
   const { hashKey, rangeKey, condition } = operation
   if (operation.op === 'delete') return { op: 'delete', hashKey, rangeKey, condition }
+  if (operation.op === 'patch') {
+    const { patch } = operation
+    const prefix = `operations[${position}].`
+    return { op: 'patch', hashKey, rangeKey, condition, patch, indices, prefix, wantsData: false }
+  }
   try {
     const entries = readIndexEntries(indices, operation)
     const { data, ttlSeconds } = operation

@@ -6,6 +6,8 @@ import type {
   FindRequest,
   FindResponse,
   MinimalRecordResponse,
+  PatchOperation,
+  PatchRecordRequest,
   PutOperation,
   PutRecordRequest,
   RecordKey,
@@ -14,7 +16,7 @@ import type {
 import { batchOperationsMax, findKeysMax, pageBytesMax } from '../../core/limits.ts'
 import { closed, exactIntegers, nullable, number, objectOf, ref, type Schema } from '../schema.ts'
 import { querySchemas } from './query-schemas.ts'
-import { data, hashKey, rangeKey, recordKeyPart, ttl, updatedAt } from './record-members.ts'
+import { data, hashKey, patchMembers, rangeKey, recordKeyPart, ttl, updatedAt } from './record-members.ts'
 
 const ifUpdatedAt = nullable('integer', {
   ...exactIntegers,
@@ -26,6 +28,13 @@ export const recordSchemas = {
   RecordKeyPart: recordKeyPart,
   PutRecordRequest: closed(
     objectOf<PutRecordRequest>('A record to write.', ['hashKey', 'data'], { hashKey, rangeKey, data, ttl }),
+  ),
+  PatchRecordRequest: closed(
+    objectOf<PatchRecordRequest>('What a patch changes of a record.', ['hashKey'], {
+      hashKey,
+      rangeKey,
+      ...patchMembers,
+    }),
   ),
   StoredRecord: objectOf<RecordResponse>('A record.', ['hashKey', 'data', 'updatedAt'], {
     hashKey,
@@ -92,6 +101,15 @@ export const recordSchemas = {
       ifUpdatedAt,
     }),
   ),
+  PatchOperation: closed(
+    objectOf<PatchOperation>('Changes a part of a record.', ['op', 'hashKey'], {
+      op: { type: 'string', const: 'patch' },
+      hashKey,
+      rangeKey,
+      ...patchMembers,
+      ifUpdatedAt,
+    }),
+  ),
   DeleteOperation: closed(
     objectOf<DeleteOperation>('Deletes a record. It is not an error if the record does not exist.', ['op', 'hashKey'], {
       op: { type: 'string', const: 'delete' },
@@ -109,6 +127,7 @@ export const recordSchemas = {
         items: {
           oneOf: [
             ref('PutOperation'),
+            ref('PatchOperation'),
             ref('DeleteOperation'),
             ref('RunOperation'),
             ref('SuccessOperation'),

@@ -189,6 +189,13 @@ export const lockInBatch: Statement = {
     on conflict (table_id, hash_key, range_key) do update set ttl_seconds = r.ttl_seconds where r.table_id is null`,
 }
 
+/** Reads a live record after its lock: version, ttl, and its data if $5 is true. $4 now in seconds. */
+export const readLocked: Statement = {
+  name: 'read_locked',
+  text: `select r.updated_at, r.ttl_seconds, case when $5::boolean then r.data end from cubby_record as r
+    where ${theRecord} and ${live(4)}`,
+}
+
 const deleteHolds: Record<ConditionKind, string> = {
   none: 'true',
   exists: 'w.live',

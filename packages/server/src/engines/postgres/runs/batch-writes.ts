@@ -14,7 +14,8 @@ import { bytesArray, textArray } from '../connection/arrays.ts'
 import { type Database, holderOf, type Transaction } from '../connection/database.ts'
 import { type BoundStatement, bind } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
-import { batchStatements, type RecordWrites, raceAttemptsMax } from '../records/record-writes.ts'
+import { decidePatches, hasPatch } from '../records/record-patches.ts'
+import { batchStatements, type Change, type RecordWrites, raceAttemptsMax } from '../records/record-writes.ts'
 import { guardBatch } from '../records/statements.ts'
 import { lockForBatch } from '../tasks/statements.ts'
 import { addLocks, decideAdd, decideFinish, finishLocks } from './run-changes.ts'
@@ -40,7 +41,13 @@ export class BatchWrites {
     this.#clock = clock
   }
 
-  async apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
+  apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
+    const { table, records } = batch
+    if (table === undefined || !hasPatch(records)) return this.#apply(caller, batch, nowMs)
+    return this.#records.patchTurns.run(table, records, () => this.#apply(caller, batch, nowMs))
+  }
+
+  async #apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
     const { table, records } = batch
     for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
       try {
@@ -82,7 +89,14 @@ export class BatchWrites {
         await commit(...writes)
         return { applied: true, results: [], runIds, changes }
       }
-      const { bound, readResults } = batchStatements(table, records, nowMs)
+      const decided = hasPatch(records) ? await decidePatches(send, writes, table, records, nowMs) : undefined
+      if (decided !== undefined) {
+        if ('applied' in decided) {
+          return { applied: false, failedRecord: decided.failedOperation, current: decided.current }
+        }
+        writes = []
+      }
+      const { bound, readResults } = batchStatements(table, decided?.operations ?? (records as Change[]), nowMs)
       const guard = bind(guardBatch, table.id, caller.apiKey?.seq ?? null)
       const answers = await commit(...writes, guard, ...bound)
       const results: OperationResult[] = readResults(answers.slice(writes.length + 1))

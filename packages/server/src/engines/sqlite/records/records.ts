@@ -57,9 +57,16 @@ export const sqliteRecords = (store: OpenStore): Records => {
 
     write(caller, table, operations, nowMs) {
       if (store.role === 'guest') throw new Error('a guest of the store does not write records')
-      let bytes = 0
-      for (const operation of operations) if (operation.op === 'put') bytes += operation.data.length
-      return store.channel.submit({ kind: 'write', fence: store.fence(caller, table), nowMs, operations }, bytes)
+      const bytes = store.writeBytes.of(table.id, operations)
+      const written = store.channel.submit(
+        { kind: 'write', fence: store.fence(caller, table), nowMs, operations },
+        bytes,
+      )
+      if (!operations.some(({ op }) => op === 'patch')) return written
+      return written.then((result) => {
+        if (result.applied) store.writeBytes.note(table.id, result.results)
+        return result
+      })
     },
   }
 }

@@ -147,8 +147,7 @@ export const sqliteRuns = (store: OpenStore): Runs => {
 
     applyBatch(caller, { table, records, tasks }, nowMs) {
       const fence = store.fence(caller, table)
-      let bytes = 0
-      for (const operation of records) if (operation.op === 'put') bytes += operation.data.length
+      let bytes = table === undefined ? 0 : store.writeBytes.of(table.id, records)
       const commands = tasks.map(({ task, ...others }) => {
         fence.epoch = Math.min(fence.epoch, task.epoch)
         if (others.op === 'run') bytes += others.run.payload.length

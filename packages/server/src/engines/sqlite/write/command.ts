@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../core/errors.ts'
 import type { Hint } from '../../../core/hint.ts'
 import { type IndexEntries, slots } from '../../../core/tables/indices.ts'
-import type { Condition, RecordOperation } from '../../../store/records.ts'
+import type { Condition, DeleteOperation, PutOperation, RecordOperation } from '../../../store/records.ts'
 // Only the types are imported: the writer thread alone loads the functions.
 import type { commands } from './commands.ts'
 
@@ -29,6 +29,7 @@ export const makesCachesStale = ({ kind }: Command): boolean =>
 export interface CommandFailure {
   code: ErrorCode
   message: string
+  field?: string
   hint?: Hint
   /** The log shows it, never the caller. */
   cause?: string
@@ -70,14 +71,14 @@ export const encodeGroup = (commands: Command[]): string => {
       push(bytes)
       continue
     }
-    if (command.kind !== 'write') {
+    if (command.kind !== 'write' || command.operations.some(({ op }) => op === 'patch')) {
       numbers.push(otherCommand)
       push(JSON.stringify(command))
       continue
     }
     const { fence, operations } = command
     numbers.push(operations.length, fence.epoch, fence.orgId, fence.keySeq, fence.tableId, command.nowMs)
-    for (const operation of operations) {
+    for (const operation of operations as (PutOperation | DeleteOperation)[]) {
       const { condition } = operation
       numbers.push(conditionCode(condition), typeof condition === 'object' ? condition.version : 0)
       push(operation.hashKey)

@@ -269,14 +269,14 @@ export class ThreadWriteChannel implements WriteChannel {
         write.resolve(outcome.value)
         continue
       }
-      const { code, message, hint, cause } = outcome.failure
+      const { code, message, field, hint, cause } = outcome.failure
       // Each cause is logged once per commit: on a full disk every request of every commit fails with the same one.
       if (code === 'store_damaged') {
         // Without a cause, only the one record that a condition was for is damaged: the store itself is not.
         if (cause !== undefined) guard(() => this.onDamage(cause))
       } else if (cause !== logged) this.#log('error', 'write failed', { code, cause })
       logged = cause
-      write.reject(new CubbyError(code, message, { hint, cause }))
+      write.reject(new CubbyError(code, message, { field, hint, cause }))
     }
   }
 

@@ -15,6 +15,9 @@ const cacheKib = 65_536
 /** A commit ends after the claim that reaches this: with it, claims make up at most half of what a commit may have. */
 const claimedBytesMax = commitBytesMax / 2 - claimBytesMax
 
+/** The same for patches, whose requests do not tell how large their results are. */
+const patchedBytesMax = commitBytesMax / 2
+
 /** The functions of commands.ts take parts of this. */
 interface Writers {
   db: Connection
@@ -89,7 +92,7 @@ export class WriteConnection {
   }
 
   /**
-   * Returns one outcome per command, in order. An error of the store is an outcome too. Claims may make a commit too large:
+   * Returns one outcome per command, in order. An error of the store is an outcome too. Claims and patches may make a commit too large:
    * then it ends after the first commands, and there are outcomes only for those. Commit the others next.
    */
   commit(group: Command[]): Outcome[] {
@@ -103,14 +106,15 @@ export class WriteConnection {
     if (faults !== undefined) faultPoint(faults, 'begun')
     let outcomes: Outcome[]
     try {
-      const { registry, runs } = this.#writers
+      const { records, registry, runs } = this.#writers
       registry.readEpoch()
       outcomes = []
       runs.claimedBytes = 0
+      records.patchedBytes = 0
       this.#writers.isAlone = group.length === 1
       for (const command of group) {
         outcomes.push(this.#attempt(command))
-        if (runs.claimedBytes >= claimedBytesMax) break
+        if (runs.claimedBytes >= claimedBytesMax || records.patchedBytes >= patchedBytesMax) break
       }
       if (faults !== undefined) faultPoint(faults, 'statement')
     } catch (error) {
@@ -151,7 +155,7 @@ export class WriteConnection {
       return { value: (commands[command.kind] as Apply)(this.#writers, command) }
     } catch (error) {
       if (!(error instanceof CubbyError)) throw error
-      return { failure: { code: error.code, message: error.message, hint: error.hint } }
+      return { failure: { code: error.code, message: error.message, hint: error.hint, field: error.field } }
     }
   }
 

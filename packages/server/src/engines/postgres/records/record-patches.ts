@@ -1,0 +1,102 @@
+import { holds } from '../../../core/records/condition.ts'
+import { nowSeconds } from '../../../core/records/expiry.ts'
+import { patchRecord, refuseLargeResults } from '../../../core/records/record-patch.ts'
+import type {
+  DeleteOperation,
+  OperationResult,
+  PutOperation,
+  RecordOperation,
+  WriteResult,
+} from '../../../store/records.ts'
+import type { Table } from '../../../store/tables.ts'
+import type { Read } from '../connection/database.ts'
+import type { BoundStatement } from '../connection/driver.ts'
+import { inLockOrder, keyValues } from './lock-order.ts'
+import { lockInBatch, readLocked } from './statements.ts'
+
+// A patch reads a record under the lock of its row, so a write that has one is a transaction of two round trips: locks and
+// reads, then the writes and the commit.
+
+export const hasPatch = (operations: readonly RecordOperation[]): boolean => operations.some(({ op }) => op === 'patch')
+
+/** The write with a put for each patch and without conditions, which hold as long as the locks are held. */
+export interface DecidedWrite {
+  operations: (PutOperation | DeleteOperation)[]
+  /** Takes the results of `operations`, and returns those of the write. */
+  readResults(written: OperationResult[]): OperationResult[]
+}
+
+type Refusal = Extract<WriteResult, { applied: false }>
+
+/** Locks all records of a write in the common order, and applies its patches to what they hold. Throws what refuses a patch. */
+export const decidePatches = async (
+  send: Read,
+  before: BoundStatement[],
+  table: Table,
+  operations: RecordOperation[],
+  nowMs: number,
+): Promise<DecidedWrite | Refusal> => {
+  const order = inLockOrder(operations)
+  const bound = order.flatMap((position): BoundStatement[] => {
+    const key = keyValues(table, operations[position]!)
+    return [
+      { statement: lockInBatch, values: key },
+      { statement: readLocked, values: [...key, nowSeconds(nowMs), operations[position]!.op === 'patch' ? 't' : 'f'] },
+    ]
+  })
+  const answers = (await send(...before, ...bound)).slice(before.length)
+  const rows = new Map(order.map((position, i) => [position, answers[2 * i + 1]!.rows[0]]))
+  for (const [i, { condition }] of operations.entries()) {
+    const row = rows.get(i)
+    const current = row === undefined ? undefined : Number(row[0])
+    if (!holds(condition, current)) return { applied: false, failedOperation: i, current }
+  }
+  const patched = operations.map((operation, i): PutOperation | undefined => {
+    if (operation.op !== 'patch') return undefined
+    const { hashKey, rangeKey } = operation
+    const row = rows.get(i)
+    const current = row && { data: row[2]!, ttlSeconds: row[1] == null ? null : Number(row[1]) }
+    return { op: 'put', hashKey, rangeKey, condition: undefined, ...patchRecord(operation, current) }
+  })
+  refuseLargeResults(patched.filter((put) => put !== undefined))
+  return {
+    operations: operations.map((operation, i) =>
+      operation.op === 'patch' ? patched[i]! : { ...operation, condition: undefined },
+    ),
+    readResults: (written) =>
+      written.map((result, i) => {
+        const operation = operations[i]!
+        if (operation.op !== 'patch') return result
+        const { updatedAtMs } = result as { updatedAtMs: number }
+        const { data, ttlSeconds } = patched[i]!
+        const shown = { updatedAtMs, ttlSeconds, length: data.length }
+        return operation.wantsData ? { ...shown, data } : shown
+      }),
+  }
+}
+
+/**
+ * Patches of the same record take turns in memory: waiting for the row's lock, each would hold a connection of the pool that
+ * other writes need. Nobody else waits: the records of a table belong to one organization.
+ */
+export class PatchTurns {
+  readonly #last = new Map<string, Promise<void>>()
+
+  /** Runs `work` when all earlier calls that patch one of the same records have ended. */
+  async run<T>(table: Table, operations: RecordOperation[], work: () => Promise<T>): Promise<T> {
+    const records = operations.flatMap(({ op, hashKey, rangeKey }) =>
+      op === 'patch' ? [JSON.stringify([table.id, hashKey, rangeKey])] : [],
+    )
+    const earlier = records.map((record) => this.#last.get(record))
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    // All places in the queues are taken at once, so no two calls wait for each other.
+    for (const record of records) this.#last.set(record, ended)
+    try {
+      await Promise.all(earlier)
+      return await work()
+    } finally {
+      for (const record of records) if (this.#last.get(record) === ended) this.#last.delete(record)
+      end()
+    }
+  }
+}
