@@ -13,6 +13,7 @@ import { findCases } from './conformance/finds.ts'
 import { orderCases } from './conformance/order.ts'
 import { organizationCases } from './conformance/organizations.ts'
 import { pageCases } from './conformance/pages.ts'
+import { patchCases } from './conformance/patches.ts'
 import { purgeCases } from './conformance/purge.ts'
 import { recordCases } from './conformance/records.ts'
 import { reopenCases } from './conformance/reopen.ts'
@@ -117,6 +118,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('records', () => recordCases(it))
     describe('conditions', () => conditionCases(it))
     describe('batches', () => batchCases(it))
+    describe('patches', () => patchCases(it))
     describe('creation order', () => orderCases(it))
     describe('finds', () => findCases(it))
     describe('scans', () => scanCases(it))

@@ -22,8 +22,6 @@ export const ttlSecondsMax = 253_402_300_799
 export const ttlPastSecondsMax = 86_400
 export const batchOperationsMax = 25
 export const findKeysMax = 100
-/** The pointers of `increment` and `append` of a patch, together. */
-export const patchPointersMax = 25
 export const indexFieldCharactersMax = 255
 export const indexStringBytesMax = 1_024
 export const fileBytesMax = 5 * GIB
