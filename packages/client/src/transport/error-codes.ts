@@ -41,6 +41,8 @@ export const errorCodes = [
   'run_exists',
   'run_finished',
   'lease_lost',
+  'not_a_number',
+  'not_an_array',
   'precondition_failed',
   'record_too_large',
   'body_too_large',

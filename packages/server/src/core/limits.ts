@@ -22,6 +22,10 @@ export const ttlSecondsMax = 253_402_300_799
 export const ttlPastSecondsMax = 86_400
 export const batchOperationsMax = 25
 export const findKeysMax = 100
+/** The pointers of a patch, those of `increment` and `append` together. */
+export const patchPointersMax = 25
+/** The significant digits of a number that a patch adds to, of what it adds and of the sum. */
+export const patchDigitsMax = 40
 export const indexFieldCharactersMax = 255
 export const indexStringBytesMax = 1_024
 export const fileBytesMax = 5 * GIB

@@ -43,6 +43,8 @@ export const statusOf: Record<ErrorCode, number> = {
   run_exists: 409,
   run_finished: 409,
   lease_lost: 409,
+  not_a_number: 409,
+  not_an_array: 409,
   precondition_failed: 412,
   record_too_large: 413,
   body_too_large: 413,

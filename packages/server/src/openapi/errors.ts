@@ -49,6 +49,10 @@ export const meanings: Record<ErrorCode, string> = {
     'A run with that id has another payload; or a run cannot be retried, because it has not finished or another run of its key is queued.',
   run_finished: 'The run has finished and cannot be cancelled.',
   lease_lost: 'The lease has expired, or another attempt has taken over. Nothing was changed.',
+  not_a_number:
+    'A pointer of `increment` leads to no number and to no member that can be made, or a number has too many digits. Nothing was changed.',
+  not_an_array:
+    'A pointer of `append` leads to no array and to no member that can be made. Nothing was changed.',
   precondition_failed: 'The condition does not hold; nothing was changed.',
   record_too_large: `\`data\`, or the \`payload\` or \`result\` of a run, has more than ${dataBytesMax.toLocaleString('en-US')} bytes of JSON.`,
   body_too_large: 'The body is larger than this request allows.',
@@ -190,6 +194,14 @@ export const advice: Record<ErrorCode, { fix: string; more?: string }> = {
   lease_lost: {
     more: 'The run may also have been cancelled. In a batch the code also means that the `finish` was applied before.',
     fix: 'Stop this attempt. Extend the lease of a long attempt before it ends.',
+  },
+  not_a_number: {
+    more: 'A number, and the sum, has at most 40 significant digits and is 0 or from 1e-308 to below 1e309. In an array, a pointer needs the index of an element that is there. In a batch, none of the operations was applied.',
+    fix: 'Compare the pointer in `field` with the `data` of the record. To begin with another value, set the member with `merge` in the same request: it comes first.',
+  },
+  not_an_array: {
+    more: 'In an array, a pointer needs the index of an element that is there. In a batch, none of the operations was applied.',
+    fix: 'Compare the pointer in `field` with the `data` of the record. To begin with an empty array, set the member with `merge` in the same request: it comes first.',
   },
   precondition_failed: {
     more: 'Conditions are `If-Match`, `If-None-Match` and `ifUpdatedAt`. In a batch, none of the operations was applied.',

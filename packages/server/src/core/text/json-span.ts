@@ -76,7 +76,7 @@ const skipScalar = (text: string, at: number): number => {
 }
 
 /** Returns the path for errors, shortened, because a name may be as long as a body. */
-const memberPath = (path: string, name: string): string => {
+export const memberPath = (path: string, name: string): string => {
   const shown = (name.length > 80 ? `${name.slice(0, 80)}…` : name).toWellFormed()
   return path === '' ? shown : `${path.slice(-200)}.${shown}`
 }
@@ -121,6 +121,8 @@ const behindValue = (text: string, end: number): number => {
 export class ObjectWalk {
   /** Unescaped. */
   name = ''
+  /** The index of the quote that opens the name. */
+  nameStart = 0
   position = -1
   at: number
   readonly #text: string
@@ -142,6 +144,7 @@ export class ObjectWalk {
       return false
     }
     const nameEnd = skipString(text, at)
+    this.nameStart = at
     this.name = unquote(text, at, nameEnd)
     if (this.#path !== undefined) {
       this.#names ??= new Set()
