@@ -34,10 +34,10 @@ const refusal = async (write: Promise<unknown>): Promise<{ code: string; field: 
 export const patchCases = (it: Case): void => {
   it('patch: what is not named stays byte for byte, and the version rises once', async ({ engine }) => {
     const fixture = await makeFixture(engine)
-    const version = await fixture.put('a', { data: '{ "n" : 1.50,"s":"\\u0061", "deep":{"x":[1, 2]} }' })
-    const change = { merge: { s: 'b' }, increment: { '/n': 1, '/deep/x/1': 0.5 }, append: { '/deep/x': [3] } }
+    const version = await fixture.put('a', { data: '{ "n" : 1.50,"s":"\\u0061", "deep":{"x":[1, 2]},"list":[ ] }' })
+    const change = { merge: { s: 'b' }, increment: { '/n': 1, '/deep/x/1': 0.5 }, append: { '/list': [3] } }
     const result = await patch(fixture, patchOf(fixture.table, 'a', change))
-    const data = '{ "n" : 2.5,"s":"b", "deep":{"x":[1, 2.5,3]} }'
+    const data = '{ "n" : 2.5,"s":"b", "deep":{"x":[1, 2.5]},"list":[3 ] }'
     expect(result).toEqual({ updatedAtMs: version + 1, ttlSeconds: null, length: data.length, data })
     expect(await fixture.get('a')).toMatchObject({ data, updatedAtMs: version + 1 })
   })

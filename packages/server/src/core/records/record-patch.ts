@@ -104,3 +104,11 @@ export const refuseLargeResults = (results: readonly { data: string }[]): void =
     { field: 'operations', hint: 'Send the patches in several batches.' },
   )
 }
+
+/** The characters that a patch brings. */
+export const lengthOf = ({ merge = '', increments = [], appends = [] }: Patch): number => {
+  let length = merge.length
+  for (const { pointer } of increments) length += pointer.length
+  for (const { pointer, values } of appends) length += pointer.length + values.length
+  return length
+}

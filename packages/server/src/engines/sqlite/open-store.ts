@@ -6,7 +6,6 @@ import type { Damage } from './disk/damage.ts'
 import { FileWatch } from './disk/file-watch.ts'
 import { acceptsUnchecked } from './maintenance/add-checksums.ts'
 import { RowCheck } from './records/row-check.ts'
-import { WriteBytes } from './records/write-bytes.ts'
 import { RegistryCache, registryLeaseMs } from './registry/registry-cache.ts'
 import type { Fence } from './registry/registry-writes.ts'
 import { Snapshot } from './snapshot.ts'
@@ -22,7 +21,6 @@ export class OpenStore {
   readonly snapshot: Snapshot
   readonly registry: RegistryCache
   readonly rowCheck: RowCheck
-  readonly writeBytes = new WriteBytes()
   readonly #channel: WriteChannel
 
   constructor(

@@ -3,6 +3,7 @@ import type { TimeScan } from '../../../core/records/scan.ts'
 import { isKept, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import type { Runs } from '../../../store/runs.ts'
 import type { OpenStore } from '../open-store.ts'
+import { bytesOf as recordBytesOf } from '../records/records.ts'
 import { isOfActive } from '../registry/rows.ts'
 import { dueRuns, runBytes } from './due-statements.ts'
 import { dueWork } from './due-work.ts'
@@ -147,7 +148,7 @@ export const sqliteRuns = (store: OpenStore): Runs => {
 
     applyBatch(caller, { table, records, tasks }, nowMs) {
       const fence = store.fence(caller, table)
-      let bytes = table === undefined ? 0 : store.writeBytes.of(table.id, records)
+      let bytes = recordBytesOf(records)
       const commands = tasks.map(({ task, ...others }) => {
         fence.epoch = Math.min(fence.epoch, task.epoch)
         if (others.op === 'run') bytes += others.run.payload.length
