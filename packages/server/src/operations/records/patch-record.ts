@@ -128,8 +128,9 @@ export const patchRecordOperation = defineOperation({
         input: { ...inOrders, hashKey: 'cups', increment: { '/stock': { by: -1, min: 0 } } },
         error: {
           code: 'precondition_failed',
-          message: '?',
+          message: 'increment["/stock"] would be below its min; nothing was changed.',
           field: 'increment["/stock"]',
+          hint: 'The number is 0. Read the record, and send a patch whose sum is within the bounds.',
         },
       },
       {
@@ -145,8 +146,31 @@ export const patchRecordOperation = defineOperation({
         input: { ...inOrders, ...firstKey, increment: { '/status': 1 } },
         error: {
           code: 'not_a_number',
-          message: '?',
+          message: 'increment["/status"] leads to "open"; it takes a number, or a member that is missing.',
           field: 'increment["/status"]',
+          hint: 'Set the place to a number first; merge does it in the same request.',
+        },
+      },
+      {
+        name: 'notAnArray',
+        summary: 'Append to a number',
+        input: { ...inOrders, ...firstKey, append: { '/total': [1] } },
+        error: {
+          code: 'not_an_array',
+          message: 'append["/total"] leads to 40; it takes an array, or a member that is missing.',
+          field: 'append["/total"]',
+          hint: 'Set the place to an array first; merge does it in the same request.',
+        },
+      },
+      {
+        name: 'nothing',
+        summary: 'Nothing to change',
+        input: { ...inOrders, ...firstKey },
+        error: {
+          code: 'invalid_request',
+          message: 'merge is missing; a patch takes merge, increment, append or ttl.',
+          field: 'merge',
+          hint: 'Give what changes: { "merge": { "status": "paid" } }.',
         },
       },
       {
