@@ -72,18 +72,22 @@ const withoutNulls = (node: ModelNode): ModelNode => {
 }
 
 export const modelMerge = (target: ModelObject, patch: ModelObject): void => {
-  for (const { name, colon, value } of patch.members) {
+  const added: ModelMember[] = []
+  for (const change of patch.members) {
+    const { name, value } = change
     const present = onlyMember(target, JSON.parse(name) as string)
-    if (isNull(value)) {
-      if (present !== undefined) removeMember(target, target.members.indexOf(present))
-    } else if (present === undefined) {
-      addMember(target, name, colon, withoutNulls(structuredClone(value)))
+    if (present === undefined) {
+      if (!isNull(value)) added.push(change)
+    } else if (isNull(value)) {
+      removeMember(target, target.members.indexOf(present))
     } else if (present.value.kind === 'object' && value.kind === 'object') {
       modelMerge(present.value, value)
     } else {
       present.value = withoutNulls(structuredClone(value))
     }
   }
+  // New members follow the last one that is left, so they come after all removals.
+  for (const { name, colon, value } of added) addMember(target, name, colon, withoutNulls(structuredClone(value)))
 }
 
 /** All numbers are integers of this many decimals. */

@@ -25,7 +25,7 @@ const forEachDocument = (count: number, check: (documents: PatchDocuments) => vo
     try {
       check(new PatchDocuments(start + i))
     } catch (error) {
-      throw new Error(`PATCH_SEED=${start + i}`, { cause: error })
+      throw new Error(`PATCH_SEED=${start + i}: ${error}`)
     }
   }
 }
@@ -96,17 +96,18 @@ const sorted = (value: unknown): unknown => {
 
 describe('any merge', () => {
   test('has the value that the pseudo code of RFC 7396 makes', () => {
-    forEachDocument(15_000, (documents) => {
+    forEachDocument(5_000, (documents) => {
       const data = writeNode(documents.object(3, true))
       const patch = writeNode(documents.object(3, false))
       const result = merged(data, patch)
       JSON.parse(result)
-      expect(sorted(readValue(result))).toEqual(sorted(mergeValues(readValue(data), readValue(patch))))
+      const expected = JSON.stringify(sorted(mergeValues(readValue(data), readValue(patch))))
+      if (JSON.stringify(sorted(readValue(result))) !== expected) expect([data, patch, result]).toEqual([data, patch, expected])
     })
   })
 
   test('leaves what it does not name byte for byte, and removes and adds by the rules for white space', () => {
-    forEachDocument(25_000, (documents) => {
+    forEachDocument(8_000, (documents) => {
       const data = documents.object(3, true)
       const patch = documents.object(3, false)
       const text = writeNode(data)
@@ -125,7 +126,7 @@ const isBelowOrSame = (path: string[], other: string[]): boolean => other.every(
 describe('any patch', () => {
   test('does what one change after another would do, or has the error of the first that fails', () => {
     const outcomes = { done: 0, not_a_number: 0, not_an_array: 0, precondition_failed: 0 }
-    forEachDocument(30_000, (documents) => {
+    forEachDocument(10_000, (documents) => {
       const data = documents.object(3, true)
       const text = writeNode(data)
       const merge = documents.below(3) === 0 ? documents.object(2, false) : undefined
@@ -170,7 +171,8 @@ describe('any patch', () => {
       }
       if (failure !== undefined) {
         outcomes[failure[0] as keyof typeof outcomes]++
-        expect([text, texts, ...refused(() => patched(text, texts))]).toEqual([text, texts, ...failure])
+        const found = refused(() => patched(text, texts))
+        if (found.join() !== failure.join()) expect([text, texts, ...found]).toEqual([text, texts, ...failure])
         return
       }
       outcomes.done++
