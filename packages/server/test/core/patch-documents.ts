@@ -112,7 +112,8 @@ export class PatchDocuments {
 
   /** Half of the objects of a merge are deep, and many of their members are null. */
   distinctNode(depth: number): ModelNode {
-    if (depth === 0 || this.below(2) === 0) return this.below(3) === 0 ? { kind: 'scalar', text: 'null' } : this.scalar()
+    if (depth === 0 || this.below(2) === 0)
+      return this.below(3) === 0 ? { kind: 'scalar', text: 'null' } : this.scalar()
     if (this.below(4) > 0) return this.object(depth - 1, false)
     const elements = Array.from({ length: this.below(3) }, () => ({
       before: this.space(),
