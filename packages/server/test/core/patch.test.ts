@@ -96,7 +96,7 @@ const sorted = (value: unknown): unknown => {
 
 describe('any merge', () => {
   test('has the value that the pseudo code of RFC 7396 makes', () => {
-    forEachDocument(5_000, (documents) => {
+    forEachDocument(3_000, (documents) => {
       const data = writeNode(documents.object(3, true))
       const patch = writeNode(documents.object(3, false))
       const result = merged(data, patch)
@@ -108,7 +108,7 @@ describe('any merge', () => {
   })
 
   test('leaves what it does not name byte for byte, and removes and adds by the rules for white space', () => {
-    forEachDocument(8_000, (documents) => {
+    forEachDocument(5_000, (documents) => {
       const data = documents.object(3, true)
       const patch = documents.object(3, false)
       const text = writeNode(data)
@@ -128,7 +128,7 @@ const isBelowOrSame = (path: string[], other: string[]): boolean => other.every(
 describe('any patch', () => {
   test('does what one change after another would do, or has the error of the first that fails', () => {
     const outcomes = { done: 0, not_a_number: 0, not_an_array: 0, precondition_failed: 0 }
-    forEachDocument(10_000, (documents) => {
+    forEachDocument(6_000, (documents) => {
       const data = documents.object(3, true)
       const text = writeNode(data)
       const merge = documents.below(3) === 0 ? documents.object(2, false) : undefined
@@ -204,7 +204,7 @@ const small = (documents: PatchDocuments): string =>
 describe('any increment', () => {
   test('adds exactly, and refuses what it cannot write', () => {
     const outcomes = { done: 0, operand: 0, not_a_number: 0 }
-    forEachDocument(15_000, (documents) => {
+    forEachDocument(8_000, (documents) => {
       const [present, by] = [documents.number(), documents.number()]
       const operandOnly = modelSum('0', { by })
       if ('code' in operandOnly) {
