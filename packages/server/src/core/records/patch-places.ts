@@ -2,9 +2,9 @@ import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { patchDigitsMax } from '../limits.ts'
 import { addDecimals, compareSum, parseDecimal, writeDecimal } from '../text/decimal.ts'
-import { ObjectEdit } from '../text/json-edit.ts'
+import { ObjectEdit, SoughtNames } from '../text/json-edit.ts'
 import { lastBefore, skipSpace } from '../text/json-scan.ts'
-import { ArrayWalk, shallowValue, valueSpan } from '../text/json-span.ts'
+import { ArrayWalk, shallowValue, valueEnd, valueSpan } from '../text/json-span.ts'
 
 // The places of `data` that `increment` and `append` name. One walk over the text reaches all of them, whatever their number
 // and depth.
@@ -50,6 +50,8 @@ interface Place {
   first: Operation
   /** By the name or index that leads on, in the order in which missing members are made. */
   children: Map<string, Place>
+  /** Those of the children, when an object is here. */
+  names?: SoughtNames
 }
 
 /** The value at a place, when its end is known. */
@@ -184,13 +186,10 @@ class PlacesEdit {
   }
 
   #object(at: number, place: Place): ObjectEdit {
-    const edit = new ObjectEdit(this.#text, at)
+    place.names ??= new SoughtNames(place.children)
+    const edit = new ObjectEdit(this.#text, at, place.names)
     while (edit.next()) {
-      const child = place.children.get(edit.name)
-      if (child === undefined) {
-        edit.keep()
-        continue
-      }
+      const child = place.children.get(edit.name)!
       const { end, write } = this.#value(edit.at, child)
       edit.replace(end, write)
     }
@@ -247,7 +246,7 @@ class PlacesEdit {
       const start = walk.at
       const child = byIndex.get(walk.position)
       if (child === undefined) {
-        walk.at = valueSpan(text, start).end
+        walk.at = valueEnd(text, start)
         continue
       }
       found.add(child)

@@ -104,11 +104,13 @@ const parsePointers = <T>(
 const refuseTooMany = (field: string, who: string): never =>
   refuse(field, `${who} has more than ${patchPointersMax} pointers.`, 'Send several patches.')
 
+const startsNumber = (text: string, at: number): boolean => /[-0-9]/.test(text[at]!)
+
 /** `name` is `by`, `min` or `max`, or undefined if the operand is the number itself. */
 const parseOperand = (text: string, span: Span, field: string, name?: string): string => {
   const shown = name === undefined ? field : `${field}.${name}`
-  const value = shallowValue(text, span)
-  if (typeof value !== 'number') {
+  if (!startsNumber(text, span.start)) {
+    const value = shallowValue(text, span)
     const takes = name === undefined ? 'a number, or { "by": <number>, "min"?, "max"? }' : 'a number'
     refuse(field, `${shown} is ${describeValue(value)}; it takes ${takes}.`, asJson(value, 'number'))
   }

@@ -66,6 +66,13 @@ export const valueSpan = (text: string, at: number): Span => {
   return { start: span.start, end: span.end, depth: span.depth }
 }
 
+/** The end of the value that starts at `at`, which is not white space. */
+export const valueEnd = (text: string, at: number): number => {
+  const code = text.charCodeAt(at)
+  if (code === quote) return skipString(text, at)
+  return code === openBrace || code === openBracket ? valueSpan(text, at).end : skipScalar(text, at)
+}
+
 /** The index after the number, true, false or null that starts at `at`. */
 const skipScalar = (text: string, at: number): number => {
   for (;;) {
@@ -82,7 +89,7 @@ export const memberPath = (path: string, name: string): string => {
 }
 
 /** The string at this place, including its quotes. */
-const unquote = (text: string, start: number, end: number): string => {
+export const unquote = (text: string, start: number, end: number): string => {
   const raw = text.slice(start + 1, end - 1)
   return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw
 }
@@ -290,7 +297,7 @@ export const pickMembers = (text: string, names: readonly string[]): Members => 
 }
 
 /** The name at this place, if it is one of `names`. A name without escapes is compared without making a string. */
-const oneOf = (names: readonly string[], text: string, start: number, end: number): string | undefined => {
+export const oneOf = (names: readonly string[], text: string, start: number, end: number): string | undefined => {
   for (let i = start + 1; i < end; i++) {
     if (text.charCodeAt(i) !== backslash) continue
     const name = unquote(text, start, end)

@@ -1,5 +1,5 @@
-import { ObjectEdit } from './json-edit.ts'
-import { ObjectWalk, valueSpan } from './json-span.ts'
+import { ObjectEdit, SoughtNames } from './json-edit.ts'
+import { ObjectWalk, valueEnd } from './json-span.ts'
 
 // JSON Merge Patch (RFC 7396) on texts that are already checked to be JSON objects of limited depth. What the patch does not
 // name stays byte for byte.
@@ -24,27 +24,38 @@ class ObjectPatch {
   readonly changes: Change[] = []
   readonly end: number
   #byName: Map<string, Change> | undefined
+  #names: SoughtNames | undefined
 
   constructor(text: string, at: number) {
     const walk = new ObjectWalk(text, at, undefined)
     while (walk.next()) {
       const { name, nameStart: start, at: valueStart } = walk
       const object = text.charCodeAt(valueStart) === openBrace ? new ObjectPatch(text, valueStart) : undefined
-      walk.at = object === undefined ? valueSpan(text, valueStart).end : object.end
+      walk.at = object === undefined ? valueEnd(text, valueStart) : object.end
       this.changes.push({ name, start, valueStart, end: walk.at, object })
     }
     this.end = walk.at
   }
 
-  find(name: string): Change | undefined {
+  /** The change of a member that the patch has. */
+  find(name: string): Change {
+    return this.#changesByName.get(name)!
+  }
+
+  get names(): SoughtNames {
+    this.#names ??= new SoughtNames(this.#changesByName)
+    return this.#names
+  }
+
+  get #changesByName(): Map<string, Change> {
     this.#byName ??= new Map(this.changes.map((change) => [change.name, change]))
-    return this.#byName.get(name)
+    return this.#byName
   }
 }
 
 /** Walks over a new object and removes its members of null. An array stays as it is. */
 const removeNulls = (text: string, at: number): ObjectEdit => {
-  const edit = new ObjectEdit(text, at)
+  const edit = new ObjectEdit(text, at, undefined)
   while (edit.next()) {
     const code = text.charCodeAt(edit.at)
     if (code === letterN) {
@@ -64,12 +75,12 @@ const removeNulls = (text: string, at: number): ObjectEdit => {
   return edit
 }
 
-/** The text of a new value. */
+/** The text of a new value. It is kept, because a text may have a name many times. */
 const newValue = (patch: string, change: Change): string => {
-  change.text ??=
-    change.object === undefined
-      ? patch.slice(change.valueStart, change.end)
-      : removeNulls(patch, change.valueStart).write([])
+  if (change.text !== undefined) return change.text
+  const sent = patch.slice(change.valueStart, change.end)
+  const mayHaveNulls = change.object !== undefined && sent.includes('null')
+  change.text = mayHaveNulls ? removeNulls(patch, change.valueStart).write([]) : sent
   return change.text
 }
 
@@ -77,19 +88,17 @@ const isNull = (patch: string, { valueStart }: Change): boolean => patch.charCod
 
 /** Walks over the object at `at`. `patch` is the whole text, and `object` the part of it that this object gets. */
 const mergeObject = (text: string, at: number, patch: string, object: ObjectPatch): ObjectEdit => {
-  const edit = new ObjectEdit(text, at)
+  const edit = new ObjectEdit(text, at, object.names)
   while (edit.next()) {
     const change = object.find(edit.name)
-    if (change === undefined) {
-      edit.keep()
-    } else if (isNull(patch, change)) {
+    if (isNull(patch, change)) {
       edit.remove()
     } else if (change.object !== undefined && text.charCodeAt(edit.at) === openBrace) {
       const part = change.object
       const inner = mergeObject(text, edit.at, patch, part)
       edit.replace(inner.at, () => inner.write(newMembers(inner, patch, part)))
     } else {
-      edit.replace(valueSpan(text, edit.at).end, () => newValue(patch, change))
+      edit.replace(valueEnd(text, edit.at), () => newValue(patch, change))
     }
   }
   return edit
