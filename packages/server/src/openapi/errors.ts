@@ -51,8 +51,7 @@ export const meanings: Record<ErrorCode, string> = {
   lease_lost: 'The lease has expired, or another attempt has taken over. Nothing was changed.',
   not_a_number:
     'A pointer of `increment` leads to no number and to no member that can be made, or a number has too many digits. Nothing was changed.',
-  not_an_array:
-    'A pointer of `append` leads to no array and to no member that can be made. Nothing was changed.',
+  not_an_array: 'A pointer of `append` leads to no array and to no member that can be made. Nothing was changed.',
   precondition_failed: 'The condition does not hold; nothing was changed.',
   record_too_large: `\`data\`, or the \`payload\` or \`result\` of a run, has more than ${dataBytesMax.toLocaleString('en-US')} bytes of JSON.`,
   body_too_large: 'The body is larger than this request allows.',
