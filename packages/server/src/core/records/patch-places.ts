@@ -92,9 +92,10 @@ const sum = (operation: Operation, number: string, { by, min, max }: Increment):
   ] as const) {
     if (bound === undefined || compareSum(present, operand, parseDecimal(bound)!) !== sign) continue
     const side = sign < 0 ? 'below' : 'above'
-    throw new CubbyError('precondition_failed', `${field} would be ${side} its ${name}; nothing was changed.`, {
+    const message = `${field} would make it ${side} ${name}, ${shorten(bound)}; nothing was changed.`
+    throw new CubbyError('precondition_failed', message, {
       field,
-      hint: `The number is ${shorten(number)}. Read the record, and send a patch whose sum is within the bounds.`,
+      hint: `The number is ${shorten(number)}. Send a patch whose sum is within the bounds.`,
     })
   }
   const total = addDecimals(present, operand)

@@ -3,7 +3,7 @@ import { CubbyError } from '../errors.ts'
 import { dataDepthMax, patchDigitsMax, patchPointersMax } from '../limits.ts'
 import { asJson } from '../members.ts'
 import { parseDecimal } from '../text/decimal.ts'
-import { memberPath, type Span, shallowValue, valueSpan, walkArray, walkObject } from '../text/json-span.ts'
+import { memberPath, type Span, shallowValue, valueEnd, valueSpan, walkArray, walkObject } from '../text/json-span.ts'
 import { mergePatch } from '../text/merge-patch.ts'
 import { type Append, applyPointers, type Increment, pointerField } from './patch-places.ts'
 
@@ -39,16 +39,20 @@ const refuseOtherThanObject = (text: string, field: string, hint: string): Span 
   return refuse(field, `${field} is ${describeSpan(text, span)}; it takes a JSON object.`, hint)
 }
 
-/** Returns the end of the value. It looks into arrays too. */
+/** Returns the end of the object or array. */
 const refuseDuplicates = (text: string, at: number, path: string): number => {
-  if (text[at] === '[') return walkArray(text, at, (i, start) => refuseDuplicates(text, start, `${path}[${i}]`))
-  if (text[at] !== '{') return valueSpan(text, at).end
+  // A path is made only where it may be needed: an object may have 100,000 members.
+  const inside = (start: number, pathThere: () => string): number =>
+    text[start] === '{' || text[start] === '[' ? refuseDuplicates(text, start, pathThere()) : valueEnd(text, start)
+  if (text[at] === '[') return walkArray(text, at, (i, start) => inside(start, () => `${path}[${i}]`))
   const names = new Set<string>()
   return walkObject(text, at, undefined, (name, start) => {
-    const field = memberPath(path, name)
-    if (names.has(name)) refuse(field, `${field} appears twice in the body.`, 'Send each member once.')
+    const pathThere = () => memberPath(path, name)
+    if (names.has(name)) {
+      refuse(pathThere(), `${pathThere()} appears twice in the body.`, 'Send each member once.')
+    }
     names.add(name)
-    return refuseDuplicates(text, start, field)
+    return inside(start, pathThere)
   })
 }
 

@@ -15,8 +15,6 @@ interface Change {
   end: number
   /** The value, if it is an object. */
   object: ObjectPatch | undefined
-  /** The text of the value as a new one, when it has been needed. */
-  text?: string
 }
 
 /** An object of the patch. */
@@ -75,13 +73,11 @@ const removeNulls = (text: string, at: number): ObjectEdit => {
   return edit
 }
 
-/** The text of a new value. It is kept, because a text may have a name many times. */
+/** The text of a new value. */
 const newValue = (patch: string, change: Change): string => {
-  if (change.text !== undefined) return change.text
   const sent = patch.slice(change.valueStart, change.end)
   const mayHaveNulls = change.object !== undefined && sent.includes('null')
-  change.text = mayHaveNulls ? removeNulls(patch, change.valueStart).write([]) : sent
-  return change.text
+  return mayHaveNulls ? removeNulls(patch, change.valueStart).write([]) : sent
 }
 
 const isNull = (patch: string, { valueStart }: Change): boolean => patch.charCodeAt(valueStart) === letterN
