@@ -19,6 +19,8 @@ const keyOf = (kind: ApiKey['kind'], databases: string[] | null): ApiKey => ({
   expiresAtMs: null,
   revokedAtMs: null,
   link: null,
+  rolledFrom: null,
+  rolledTo: null,
   epoch: 0,
 })
 
