@@ -41,6 +41,7 @@ export const errorCodes = [
   'run_exists',
   'run_finished',
   'lease_lost',
+  'key_not_active',
   'precondition_failed',
   'record_too_large',
   'body_too_large',

@@ -43,6 +43,7 @@ export const statusOf: Record<ErrorCode, number> = {
   run_exists: 409,
   run_finished: 409,
   lease_lost: 409,
+  key_not_active: 409,
   precondition_failed: 412,
   record_too_large: 413,
   body_too_large: 413,

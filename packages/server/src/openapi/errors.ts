@@ -49,6 +49,7 @@ export const meanings: Record<ErrorCode, string> = {
     'A run with that id has another payload; or a run cannot be retried, because it has not finished or another run of its key is queued.',
   run_finished: 'The run has finished and cannot be cancelled.',
   lease_lost: 'The lease has expired, or another attempt has taken over. Nothing was changed.',
+  key_not_active: 'The API key is revoked, has expired or was rolled before: it cannot be rolled.',
   precondition_failed: 'The condition does not hold; nothing was changed.',
   record_too_large: `\`data\`, or the \`payload\` or \`result\` of a run, has more than ${dataBytesMax.toLocaleString('en-US')} bytes of JSON.`,
   body_too_large: 'The body is larger than this request allows.',
@@ -190,6 +191,10 @@ export const advice: Record<ErrorCode, { fix: string; more?: string }> = {
   lease_lost: {
     more: 'The run may also have been cancelled. In a batch the code also means that the `finish` was applied before.',
     fix: 'Stop this attempt. Extend the lease of a long attempt before it ends.',
+  },
+  key_not_active: {
+    more: 'Of several requests that roll one key at once, all but one get this code.',
+    fix: 'Roll the key that the hint names: the old one was rolled into it. Otherwise create a key.',
   },
   precondition_failed: {
     more: 'Conditions are `If-Match`, `If-None-Match` and `ifUpdatedAt`. In a batch, none of the operations was applied.',
