@@ -50,7 +50,7 @@ const readOnly = [
   'queryRecords',
   'queryRuns',
 ]
-const ofKeys = ['createApiKey', 'listApiKeys', 'revokeApiKey']
+const ofKeys = ['createApiKey', 'listApiKeys', 'revokeApiKey', 'rollApiKey']
 
 for (const entry of Object.values<CatalogueEntry>(catalogue())) {
   const { id } = entry
