@@ -142,6 +142,7 @@ export class PostgresApiKeys implements ApiKeys {
   async roll(caller: Caller, { id, oldEndMs, key }: KeyRoll, nowMs: number): Promise<RollResult> {
     const { db, cache } = this.#registry
     const { orgId } = caller
+    if (id.includes('\0')) return { outcome: 'missing' }
     const opening = openings(caller)
     const rolling = db.transaction(holderOf(caller), async ({ send, commit }): Promise<RollResult> => {
       const row = (await send(...opening, bind(lockKey, id, orgId)))[opening.length]!.rows[0]
