@@ -153,8 +153,8 @@ const revokeCommand: CliCommand = {
 
 const rollCommand: CliCommand = {
   ...wordsOf('rollApiKey'),
-  details: `Prints the new key, which has the same kind, name and databases. Both keys work for the time of --overlap, so that programs
-can be changed one by one. When the command ends, this holds for running servers too.`,
+  details: `Prints the new key, which has the same kind, name and databases. Both keys work for the time of --overlap,
+so that programs can be changed one by one. When the command ends, this holds for running servers too.`,
   flags: {
     ...storeFlags,
     org: orgFlag,
