@@ -1,4 +1,4 @@
-export type { Keys, NewKey } from './api-keys/api-keys.ts'
+export type { Keys, NewKey, RollOptions } from './api-keys/api-keys.ts'
 export { Cubby, type Database } from './cubby.ts'
 export type { Bucket, ChangeFileOptions, GetChangedOptions, GetFileOptions, PutFileOptions } from './files/bucket.ts'
 export type { Buckets } from './files/buckets.ts'

@@ -170,7 +170,7 @@ test('an organization deleted by the command is gone for both when it ends, its 
   await eventually('writes', () => (answers.length > 20 ? true : undefined))
   for (const server of servers) expect(await look(server)).toBe(200)
   expect((await runCubby(['orgs', 'delete', 'ends', '--confirm', 'ends', '--store', url])).exitCode).toBe(0)
-  const stored = () => postgres.query(`select count(*)::int as rows from cubby_record`, url)
+  const stored = () => postgres.query(`select count(*)::int as rows from cubby_record_8`, url)
   const atEnd = await stored()
   for (const [i, server] of servers.entries()) {
     expect((await both[i]!.get('/v1')).body.error.code).toBe('invalid_api_key')

@@ -1,10 +1,22 @@
 import { matches, refusal } from '../transport/errors.ts'
 import { type ListOptions, listPath, Pages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
-import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse, OwnKey } from '../transport/wire.ts'
+import type {
+  CreateKeyRequest,
+  CreateKeyResponse,
+  KeyMetadata,
+  ListKeysResponse,
+  OwnKey,
+  RollKeyResponse,
+} from '../transport/wire.ts'
 
 export interface NewKey extends Omit<CreateKeyRequest, 'expiresAt'> {
   /** A `Date`, or epoch milliseconds. If the calling key ends earlier, the new one ends with it. */
+  expiresAt?: Date | number
+}
+
+export interface RollOptions extends RequestOptions {
+  /** The end of the old key, a `Date` or epoch milliseconds: 24 hours from now if absent. A time in the past revokes it. */
   expiresAt?: Date | number
 }
 
@@ -14,6 +26,11 @@ const timeOf = (time: Date | number | undefined): number | undefined => {
   if (Number.isNaN(ms))
     throw refusal('invalid_request', 'expiresAt', 'is not a valid time; it takes a Date or epoch milliseconds.')
   return ms
+}
+
+const pathOf = (id: string): string => {
+  if (matches(/^[\w-]+$/, id)) return `/api/keys/${id}`
+  throw refusal('key_not_found', 'id', `is "${id}", which is not the id of a key.`)
 }
 
 /** The API keys of the organization. Every method but `self` needs a secret key that is not limited to databases. */
@@ -52,7 +69,12 @@ export class Keys {
 
   /** Takes effect at once and cannot be undone. A second call returns the same response. */
   async revoke(id: string, options?: RequestOptions): Promise<KeyMetadata> {
-    if (!matches(/^[\w-]+$/, id)) throw refusal('key_not_found', 'id', `is "${id}", which is not the id of a key.`)
-    return this.#send({ method: 'DELETE', path: `/api/keys/${id}`, effect: 'once' }, options)
+    return this.#send({ method: 'DELETE', path: pathOf(id), effect: 'once' }, options)
+  }
+
+  /** Creates a key like this one and ends this one later. Only this response contains the new key itself. */
+  async roll(id: string, { expiresAt, ...options }: RollOptions = {}): Promise<RollKeyResponse> {
+    const body = JSON.stringify({ expiresAt: timeOf(expiresAt) })
+    return this.#send({ method: 'POST', path: `${pathOf(id)}/roll`, effect: 'write', body }, options)
   }
 }

@@ -43,6 +43,7 @@ export const errorCodes = [
   'lease_lost',
   'not_a_number',
   'not_an_array',
+  'key_not_active',
   'precondition_failed',
   'record_too_large',
   'body_too_large',

@@ -267,12 +267,27 @@ export interface CreateKeyResponse extends KeyDescription {
   key: string
 }
 
+/** `POST /api/keys/:id/roll`. */
+export interface RollKeyRequest {
+  /** The end of the old key in epoch milliseconds: 24 hours from now if absent. If it is not in the future, the old key is revoked. */
+  expiresAt?: number
+}
+
+export interface RollKeyResponse extends CreateKeyResponse {
+  /** The id of the old key. */
+  rolledFrom: string
+}
+
 /** A key as it is listed, and the response to `DELETE /api/keys/:id`. */
 export interface KeyMetadata extends KeyDescription {
   status: 'active' | 'expired' | 'revoked'
   /** May lag by a minute. */
   lastUsedAt: number | null
   revokedAt: number | null
+  /** The id of the key that was rolled into this one. */
+  rolledFrom: string | null
+  /** The id of the key that this one was rolled into. */
+  rolledTo: string | null
   /** The key was made for a sign-in link of the console. Other keys do not have it. */
   link?: true
 }

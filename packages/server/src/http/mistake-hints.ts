@@ -142,7 +142,8 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
   {
     methods: 'POST PUT PATCH',
     path: '/api/keys/:id',
-    say: () => `a key cannot be changed; keys are created by ${to('createApiKey', {})}`,
+    say: () =>
+      `a key cannot be changed, but replaced by ${to('rollApiKey', {})}; keys are created by ${to('createApiKey', {})}`,
   },
 ]
 
@@ -387,6 +388,10 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
   { path: /^\/(?:api\/)?_?tasks(?:\/[A-Za-z0-9_.-]+)*$/, say: () => tasksListed({}) },
   { path: /^\/(?:api\/)?_?buckets(?:\/[A-Za-z0-9_.-]+)*$/, say: () => bucketsListed({}) },
   { path: /^\/(?:api\/)?version$/, say: () => 'the version is in GET /' },
+  {
+    path: /^\/api\/keys\/[^/]+\/(?:rotate|renew|replace|regenerate)$/,
+    say: () => `a key is replaced by ${to('rollApiKey', {})}`,
+  },
   { path: /^\/api\/keys\/[^/]+\/(?:revoke|delete)$/, say: () => `keys are revoked by ${to('revokeApiKey', {})}` },
   { path: /^(\/keys(?:\/[A-Za-z0-9_]+)?)$/, say: (part) => `keys are below /api: /api${part}` },
   { path: /^\/(?:api\/)?(?:docs|openapi|swagger|redoc|api-docs)(?:\.(?:json|ya?ml))?$/, say: () => descriptions },

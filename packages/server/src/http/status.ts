@@ -45,6 +45,7 @@ export const statusOf: Record<ErrorCode, number> = {
   lease_lost: 409,
   not_a_number: 409,
   not_an_array: 409,
+  key_not_active: 409,
   precondition_failed: 412,
   record_too_large: 413,
   body_too_large: 413,

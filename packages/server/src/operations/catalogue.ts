@@ -4,6 +4,7 @@ import { createApiKeyOperation } from './api-keys/create-api-key.ts'
 import { describeOwnApiKeyOperation } from './api-keys/describe-own-api-key.ts'
 import { listApiKeysOperation } from './api-keys/list-api-keys.ts'
 import { revokeApiKeyOperation } from './api-keys/revoke-api-key.ts'
+import { rollApiKeyOperation } from './api-keys/roll-api-key.ts'
 import { createBucketOperation } from './buckets/create-bucket.ts'
 import { deleteBucketOperation } from './buckets/delete-bucket.ts'
 import { describeBucketOperation } from './buckets/describe-bucket.ts'
@@ -106,6 +107,7 @@ export const operations = [
   listApiKeysOperation,
   createApiKeyOperation,
   describeOwnApiKeyOperation,
+  rollApiKeyOperation,
   revokeApiKeyOperation,
 ] as const
 

@@ -73,6 +73,8 @@ export const storeCases = (kind: StoreKind): void => {
         ok(await tables('scoped'))
         ok(await tables('lasting'))
         refused(await tables('expiring'), 401, 'expired_api_key')
+        if (expected.keys.rolled !== undefined) refused(await tables('rolled'), 401, 'expired_api_key')
+        if (expected.keys.next !== undefined) ok(await tables('next'))
         refused(await tables('revoked'), 403, 'revoked_api_key')
       })
 

@@ -1,4 +1,4 @@
-import type { CreateKeyResponse, KeyMetadata, OwnKey } from '@cubbydb/client'
+import type { CreateKeyResponse, KeyMetadata, OwnKey, RollKeyResponse } from '@cubbydb/client'
 import { maskApiKey } from '../../core/api-keys/api-key.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 
@@ -19,6 +19,8 @@ export const presentApiKey = (key: ApiKey, nowMs: number): KeyMetadata => ({
   lastUsedAt: key.lastUsedAtMs,
   expiresAt: key.expiresAtMs,
   revokedAt: key.revokedAtMs,
+  rolledFrom: key.rolledFrom,
+  rolledTo: key.rolledTo,
   ...(key.link !== null && { link: true as const }),
 })
 
@@ -28,7 +30,7 @@ export const presentOwnApiKey = (own: { apiKey: ApiKey; organization: string }, 
   organization: own.organization,
 })
 
-/** The only answer that contains the key itself. */
+/** Only this answer, and that of a roll, contain the key itself. */
 export const presentNewApiKey = (key: ApiKey, text: string): CreateKeyResponse => ({
   id: key.id,
   kind: key.kind,
@@ -38,4 +40,9 @@ export const presentNewApiKey = (key: ApiKey, text: string): CreateKeyResponse =
   databases: key.databases,
   createdAt: key.createdAtMs,
   expiresAt: key.expiresAtMs,
+})
+
+export const presentRolledApiKey = (key: ApiKey, text: string): RollKeyResponse => ({
+  ...presentNewApiKey(key, text),
+  rolledFrom: key.rolledFrom!,
 })

@@ -1,4 +1,12 @@
-import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse, OwnKey } from '@cubbydb/client'
+import type {
+  CreateKeyRequest,
+  CreateKeyResponse,
+  KeyMetadata,
+  ListKeysResponse,
+  OwnKey,
+  RollKeyRequest,
+  RollKeyResponse,
+} from '@cubbydb/client'
 import { keyKindRule } from '../../core/api-keys/api-key.ts'
 import { keyDatabasesMax, keyNameCharactersMax } from '../../core/limits.ts'
 import { closed, milliseconds, nextCursor, nullable, objectOf, ref, type Schema, times } from '../schema.ts'
@@ -45,14 +53,39 @@ export const apiKeySchemas = {
       },
     },
   ),
+  RollKeyRequest: closed(
+    objectOf<RollKeyRequest>('When the old key ends.', [], {
+      expiresAt: {
+        type: 'integer',
+        ...times,
+        description:
+          'The end of the old key in epoch milliseconds, at most 366 days ahead; 24 hours from now if absent. If it is not in the future, the old key is revoked. An earlier end of its own stays.',
+      },
+    }),
+  ),
   Key: objectOf<KeyMetadata>(
     'A key without its text.',
-    ['id', 'kind', 'name', 'masked', 'databases', 'status', 'createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt'],
+    [
+      'id',
+      'kind',
+      'name',
+      'masked',
+      'databases',
+      'status',
+      'createdAt',
+      'lastUsedAt',
+      'expiresAt',
+      'revokedAt',
+      'rolledFrom',
+      'rolledTo',
+    ],
     {
       ...keyFields,
       status: { type: 'string', enum: ['active', 'expired', 'revoked'] },
       lastUsedAt: nullable('integer', { ...times, description: 'Epoch milliseconds; may lag by a minute.' }),
       revokedAt: nullable('integer', { ...times, description: 'Epoch milliseconds, or null.' }),
+      rolledFrom: nullable('string', { description: 'The id of the key that was rolled into this one.' }),
+      rolledTo: nullable('string', { description: 'The id of the key that this one was rolled into.' }),
       link: {
         type: 'boolean',
         enum: [true],
@@ -66,13 +99,25 @@ export const apiKeySchemas = {
   }),
 } satisfies Record<string, Schema>
 
-const { Key } = apiKeySchemas
+const { Key, CreateKeyResponse: NewKey } = apiKeySchemas
+const besideNew = objectOf<Omit<RollKeyResponse, keyof CreateKeyResponse>>(
+  'The new key. `key` is shown only once.',
+  ['rolledFrom'],
+  {
+    rolledFrom: { type: 'string', description: 'The id of the old key.' },
+  },
+)
 const beside = objectOf<Omit<OwnKey, keyof KeyMetadata>>('The calling key.', ['organization'], {
   organization: { type: 'string', description: 'The name of the organization that the key belongs to.' },
 })
 
 /** A key as it is listed, with more members beside, in one flat object. */
 export const ownKeySchemas = {
+  RollKeyResponse: {
+    ...besideNew,
+    properties: { ...NewKey.properties, ...besideNew.properties },
+    required: [...NewKey.required!, ...besideNew.required!],
+  },
   OwnKey: {
     ...beside,
     properties: { ...Key.properties, ...beside.properties },

@@ -22,6 +22,7 @@ export const makesCachesStale = ({ kind }: Command): boolean =>
   kind === 'deleteTable' ||
   kind === 'deleteTask' ||
   kind === 'revokeApiKey' ||
+  kind === 'rollApiKey' ||
   kind === 'deleteOrganization' ||
   kind === 'rotateSecrets' ||
   kind === 'loadSecrets'
