@@ -307,7 +307,7 @@ describe('list, url and rm', () => {
     const json = linesOf(await files(['list', 'listed', '--folders', '--limit', '2', '--json'])).map((line) =>
       JSON.parse(line),
     )
-    expect(json).toEqual([{ folder: 'a/' }, expect.objectContaining({ name: 'b \u202etxt.exe', size: 14 })])
+    expect(json).toEqual([{ folder: 'a/' }, expect.objectContaining({ name: 'b \u202etxt.exe', size: 12 })])
     const inside = linesOf(await files(['list', 'listed', '--folders', '--prefix', 'a/']))
     expect(inside.slice(1).map((line) => line.slice(46))).toEqual(['a/1', 'a/2'])
   })
