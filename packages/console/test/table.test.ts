@@ -825,7 +825,7 @@ describeConsole('the table screen', (console) => {
             const observer = new MutationObserver(() => {
               if (document.querySelectorAll('.grid tbody tr').length !== rows) return
               observer.disconnect()
-              // After the frame with the rows has been laid out and painted.
+              // The callback comes after the frame with the rows has been laid out and painted.
               requestAnimationFrame(() =>
                 setTimeout(() => {
                   const answers = performance.getEntriesByType('resource') as PerformanceResourceTiming[]

@@ -18,7 +18,7 @@ const saidBy = (run: () => unknown): [message: string, hint: string | undefined]
   }
 }
 
-/** Of any text, small ones too, which `checkJson` leaves to JSON.parse. */
+/** Scans any text, also a small one, which `checkJson` leaves to JSON.parse. */
 const scan = (text: string): void => {
   expect(new JsonScan(text).run()).toBe(true)
 }
@@ -27,7 +27,7 @@ const expectAgreement = (text: string): void => {
   expect({ text, said: saidBy(() => scan(text)) }).toEqual({ text, said: saidBy(() => parseJson(text)) })
 }
 
-/** What faults are made of, and what only looks like one. */
+/** The pieces of which faults are made, and some that only look like a fault. */
 const pieces = [
   ...'{}[],:"\\/\'-+.0123456789eEtrufalsn \t\n\r\0\u000b\u000c\u001f\u007f\u00a0\u2028\ufeffé€',
   '\ud800',

@@ -108,7 +108,7 @@ describe.skipIf(!storeIsEmbedded())('cubby compact', () => {
     for (let round = 0; round < 5 || (!found.has('WAL') && round < 50); round++) {
       copyFileSync(join(original, 'cubby.db'), join(data, 'cubby.db'))
       const command = startCommand(['compact', '--data', data])
-      // From its first write on, which is the WAL's, in ever later moments.
+      // The kills begin with its first write, which is the WAL's, and come later and later.
       for (const end = Date.now() + 10_000; walBytes(data) === 0 && Date.now() < end; ) await Bun.sleep(1)
       await Bun.sleep(random.next() * 15 * (round % 5))
       command.kill('SIGKILL')
