@@ -20,7 +20,7 @@ const contents: Record<string, string> = {
   'large.bin': 'large '.repeat(60_000),
   'last.txt': 'last',
   'in the store': 'a small file with a declared length',
-  // Written last, and so copied last.
+  // This file is written last, and so copied last.
   empty: '',
 }
 const fileCount = Object.keys(contents).length

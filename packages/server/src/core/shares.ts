@@ -20,7 +20,7 @@ class Holdings {
     return this.#used
   }
 
-  /** Undefined if it holds nothing. */
+  /** Returns undefined if it holds nothing. */
   protected holdingOf(orgId: number): Holding | undefined {
     return this.#orgs.get(orgId)
   }

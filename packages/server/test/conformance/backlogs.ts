@@ -10,7 +10,7 @@ import { declared } from './runs.ts'
 // An organization decides how much it has due. If a look read only the rows that are due longest, those of another
 // organization would wait until all of the first have had their turn.
 
-/** More than a look reads in the order of times. */
+/** A look reads fewer in the order of times. */
 const backlog = 550
 
 /** Rows of one load: a load is one transaction. */

@@ -548,7 +548,7 @@ export const fileCases = (it: Case): void => {
     const refused = await commitSmall('a', everyByte, { condition: 'absent' })
     expect(refused.result).toEqual({ applied: false, failedOperation: 0, current: startMs + 1 })
     expect(await engine.files.readBytes(bucket, refused.blob)).toBeUndefined()
-    // Over one kind of file, the other.
+    // A file of one kind replaces one of the other kind.
     const large = await put('a')
     const third = (await commitSmall('a', everyByte)).blob
     const other = (await commitSmall('b', everyByte)).blob
