@@ -44,6 +44,7 @@ export const errorCodes = [
   'not_a_number',
   'not_an_array',
   'key_not_active',
+  'idempotency_key_reused',
   'precondition_failed',
   'record_too_large',
   'body_too_large',

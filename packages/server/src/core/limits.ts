@@ -47,6 +47,7 @@ export const signedParametersMax = 16
 /** A signed URL that ends later than `urlSecondsMax` and this much from now is not one that this store gave out. */
 export const urlClockMsMax = 5 * 60 * 1000
 export const requestIdCharactersMax = 128
+export const idempotencyKeyCharactersMax = 255
 export const keyNameCharactersMax = 128
 export const keyDatabasesMax = 100
 /** The one key that the key of a sign-in link creates ends so far ahead at most. */

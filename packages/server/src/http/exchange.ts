@@ -2,6 +2,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { ResponseRoom, Slices } from '../core/slices.ts'
 import type { Access } from '../operations/access.ts'
 import type { FileBody, StoredBytes } from './file-body.ts'
+import type { KeyedRequest } from './idempotency.ts'
 import type { ResponseBody } from './response-bodies.ts'
 import type { UploadProgress } from './upload-body.ts'
 import type { Uploads } from './uploads.ts'
@@ -50,6 +51,10 @@ export interface Exchange extends ResponseRoom {
    * flight meanwhile. Afterwards the request waits for its turn, and its key is checked again.
    */
   pause<T>(wait: () => Promise<T>): Promise<T>
+  /** Sets the idempotency key of the request, for the operation. */
+  useOnce(once: KeyedRequest): void
+  /** From now on the body is the one that was read, and the time is this one: the request is answered once more. */
+  replayAt(nowMs: number): void
   /** The time of the clock. */
   now(): number
   /** The signature of the URL, for a signed upload. */

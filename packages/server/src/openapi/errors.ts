@@ -52,6 +52,7 @@ export const meanings: Record<ErrorCode, string> = {
   not_a_number:
     'A pointer of `increment` leads to no number and to no member that can be made, or a number has too many digits. Nothing was changed.',
   not_an_array: 'A pointer of `append` leads to no array and to no member that can be made. Nothing was changed.',
+  idempotency_key_reused: 'Another request was applied under the same idempotency key. Nothing was changed.',
   key_not_active: 'The API key is revoked, has expired or was rolled before: it cannot be rolled.',
   precondition_failed: 'The condition does not hold; nothing was changed.',
   record_too_large: `\`data\`, or the \`payload\` or \`result\` of a run, has more than ${dataBytesMax.toLocaleString('en-US')} bytes of JSON.`,
@@ -202,6 +203,11 @@ export const advice: Record<ErrorCode, { fix: string; more?: string }> = {
   not_an_array: {
     more: 'In an array, a pointer needs the index of an element that is there. In a batch, none of the operations was applied.',
     fix: 'Compare the pointer in `field` with the `data` of the record. To begin with an empty array, set the member with `merge` in the same request: it comes first.',
+  },
+  idempotency_key_reused: {
+    more: 'A request is the same if its method, path, query string, `If-Match`, `If-None-Match` and the bytes of its body are.',
+    fix: 'Send a new key with a new request. To repeat a request, send it unchanged.',
+  },
   key_not_active: {
     more: 'Of several requests that roll one key at once, all but one get this code.',
     fix: 'Roll the key that the hint names: the old one was rolled into it. Otherwise create a key.',

@@ -4,6 +4,7 @@ import { parseName } from '../core/names.ts'
 import type { ApiKey, Caller } from '../store/api-keys.ts'
 import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
+import type { OnceRequest } from './once.ts'
 import type { TaskServices } from './tasks/task-services.ts'
 
 /** The caller and the store. The organization is the one of the API key: a request cannot name another. */
@@ -13,6 +14,8 @@ export interface Access {
   /** The blob store of files; undefined without --files. */
   blobStore: BlobStore | undefined
   tasks: TaskServices
+  /** The idempotency key of the request, if it has one. */
+  once?: OnceRequest | undefined
   /** The way on which the caller came is restricted to reading: no URL is signed, whatever the key may do. */
   signsNothing?: true
 }

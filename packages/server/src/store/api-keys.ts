@@ -1,5 +1,6 @@
 import type { KeyKind, LinkState, NewApiKey } from '../core/api-keys/api-key.ts'
 import type { Awaitable } from '../core/awaitable.ts'
+import type { Once } from './idempotency.ts'
 
 export interface ApiKey {
   /** The key's public identifier, `key_…`. */
@@ -28,6 +29,8 @@ export interface ApiKey {
 export interface Caller {
   orgId: number
   apiKey: ApiKey | undefined
+  /** The idempotency key of the request. */
+  once?: Once
 }
 
 export type KeyUse = { id: string; atMs: number }

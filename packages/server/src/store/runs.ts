@@ -9,7 +9,7 @@ import type { Table } from './tables.ts'
 
 export type AddResult =
   /** `created: false`: the run with that id, or the queued run of that key, which has the new payload. */
-  | { run: Run; created: boolean }
+  | { run: Run; created: boolean; isReplayed?: true }
   /** Another run has the id, with another payload. */
   | { refused: 'exists'; run: Run }
 
@@ -56,7 +56,7 @@ export const changeOf = (applied: { run: Run; created?: boolean }): BatchedChang
 
 export type BatchResult =
   /** `runIds`, `changes`: one for each of `tasks`, in order. */
-  | { applied: true; results: OperationResult[]; runIds: string[]; changes: BatchedChange[] }
+  | { applied: true; results: OperationResult[]; runIds: string[]; changes: BatchedChange[]; isReplayed?: true }
   /** The condition of a record did not hold. `current` is the version found. */
   | { applied: false; failedRecord: number; current: number | undefined }
   /** A finish that was applied before is `lease_lost` too in a batch. */

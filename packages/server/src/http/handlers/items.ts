@@ -58,7 +58,8 @@ export const itemHandlers = {
     const isMinimal = wantsMinimal(headers)
     const input = { ...names, rangeKey: rangeKeyIn(url, rangeKey), patch, condition, isMinimal }
     const stored = await patchRecord(exchange.access, input, exchange.nowMs)
-    return isMinimal ? respondWritten(exchange.requestId, stored) : respondDocument(exchange, stored)
+    const isReplay = exchange.access.once?.isReplayed === true
+    return isMinimal || isReplay ? respondWritten(exchange.requestId, stored) : respondDocument(exchange, stored)
   },
 
   async deleteItem(exchange: Exchange): Promise<Response> {

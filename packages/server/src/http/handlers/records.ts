@@ -54,7 +54,8 @@ export const recordHandlers = {
     const condition = parseWriteCondition(headers, 'PATCH', true)
     const isMinimal = wantsMinimal(headers)
     const stored = await patchRecord(exchange.access, { ...address, ...record, condition, isMinimal }, exchange.nowMs)
-    return isMinimal ? respondMinimal(exchange.requestId, stored) : respondRecord(exchange, stored)
+    const isReplay = exchange.access.once?.isReplayed === true
+    return isMinimal || isReplay ? respondMinimal(exchange.requestId, stored) : respondRecord(exchange, stored)
   },
 
   getRecord(exchange: Exchange): Awaitable<Response> {

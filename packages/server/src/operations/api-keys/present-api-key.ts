@@ -30,19 +30,23 @@ export const presentOwnApiKey = (own: { apiKey: ApiKey; organization: string }, 
   organization: own.organization,
 })
 
-/** Only this answer, and that of a roll, contain the key itself. */
-export const presentNewApiKey = (key: ApiKey, text: string): CreateKeyResponse => ({
+type NewKey = Omit<CreateKeyResponse, 'key'> & ({ key: string } | { hint: string })
+
+const wasShown = { hint: 'The key itself was shown once, in the first answer. Roll the key if that answer is lost.' }
+
+/** Only this answer, and that of a roll, contain the key itself: a repeated request gets a hint instead. */
+export const presentNewApiKey = (key: ApiKey, text: string): NewKey => ({
   id: key.id,
   kind: key.kind,
   name: key.name,
-  key: text,
+  ...(text === '' ? wasShown : { key: text }),
   masked: maskApiKey(key.kind, key.lastFour),
   databases: key.databases,
   createdAt: key.createdAtMs,
   expiresAt: key.expiresAtMs,
 })
 
-export const presentRolledApiKey = (key: ApiKey, text: string): RollKeyResponse => ({
+export const presentRolledApiKey = (key: ApiKey, text: string): NewKey & Pick<RollKeyResponse, 'rolledFrom'> => ({
   ...presentNewApiKey(key, text),
   rolledFrom: key.rolledFrom!,
 })

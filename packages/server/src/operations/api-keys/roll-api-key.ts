@@ -5,6 +5,7 @@ import { call } from '../../core/hint.ts'
 import { refuseUnknownMembers } from '../../core/members.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 import { type Access, callerOf, type OperatorAccess } from '../access.ts'
+import { scopeOfOrganization, shownOnce, writeOnce } from '../once.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { createdWeb, createWeb, id, rolledId } from './examples.ts'
@@ -29,7 +30,7 @@ const notActive = ({ revokedAtMs, rolledTo }: ApiKey): CubbyError => {
   })
 }
 
-/** Only this response ever contains `text`, the new key itself. */
+/** Only this response ever contains `text`, the new key itself; it is empty if the request is a repeated one. */
 export const rollApiKey = async (
   access: Access | OperatorAccess,
   { id, oldEndMs }: RollApiKeyInput,
@@ -40,10 +41,12 @@ export const rollApiKey = async (
   const old = await apiKeys.findById(id)
   if (old?.orgId !== caller.orgId) throw keyNotFound()
   const { text, kept } = makeApiKey({ kind: old.kind, name: old.name, databases: old.databases })
-  const result = await apiKeys.roll(caller, { id, oldEndMs, key: kept }, nowMs)
+  const scope = scopeOfOrganization(caller.orgId)
+  const roll = { id, oldEndMs, key: kept }
+  const result = await writeOnce(access, scope, (author) => apiKeys.roll(author, roll, nowMs))
   if (result.outcome === 'missing') throw keyNotFound()
   if (result.outcome === 'inactive') throw notActive(result.old)
-  return { apiKey: result.apiKey, text, created: true }
+  return { apiKey: result.apiKey, text: shownOnce(access, text), created: true }
 }
 
 export const rollApiKeyOperation = defineOperation({
@@ -53,6 +56,7 @@ export const rollApiKeyOperation = defineOperation({
   keyNeeded: 'manage-keys',
   effect: 'destroys',
   route: { method: 'POST', path: '/api/keys/:id/roll', body: { schema: 'RollKeyRequest' } },
+  idempotencyScope: 'organization',
   command: 'keys roll {id} --org {org}',
   read({ members }, nowMs) {
     refuseUnknownMembers(members, ['expiresAt'])

@@ -45,6 +45,7 @@ export const patchItemOperation = defineOperation({
     body: { schema: 'Item', required: true, bytesMax: bodyBytesMax, member: 'merge' },
   },
   condition: 'put',
+  idempotencyScope: 'table',
   respondsMinimal: true,
   version: ({ updatedAtMs }) => updatedAtMs,
   parse: parseInput,

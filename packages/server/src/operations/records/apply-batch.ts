@@ -173,11 +173,13 @@ const applyWithRuns = async (
   const positions = records.map(({ position }) => position)
   const batch = records.map(({ operation }) => operation)
   const operations = await runSlices(toRecordOperations(batch, table.indices, positions))
-  const written = await applyOperations(access, input.db, { table, operations }, tasks, nowMs).catch(async (error) => {
-    // The table was deleted since it was looked up.
-    const isGone = error instanceof CubbyError && error.code === 'table_not_found'
-    throw isGone ? await notFound('table', access, input, nowMs) : error
-  })
+  const written = await applyOperations(access, table, input.db, { table, operations }, tasks, nowMs).catch(
+    async (error) => {
+      // The table was deleted since it was looked up.
+      const isGone = error instanceof CubbyError && error.code === 'table_not_found'
+      throw isGone ? await notFound('table', access, input, nowMs) : error
+    },
+  )
   if (!written.applied) {
     throw preconditionFailed(written.current, `operations[${positions[written.failedRecord]}].ifUpdatedAt`)
   }
@@ -197,6 +199,7 @@ export const applyBatchOperation = defineOperation({
     path: '/v1/:db/:table/batch',
     body: { schema: 'BatchRequest', required: true, bytesMax: batchBodyBytesMax },
   },
+  idempotencyScope: 'table',
   parse(text, nowMs): ApplyBatchInput {
     const { members, list } = runThrough(readBatch(text))
     const { db, table, ...batch } = members

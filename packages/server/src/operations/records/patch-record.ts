@@ -62,6 +62,7 @@ export const patchRecordOperation = defineOperation({
   command: 'patch {hashKey} [{rangeKey}] --db {db} --table {table}',
   tool: 'patch_records',
   condition: 'put',
+  idempotencyScope: 'table',
   respondsMinimal: true,
   version: ({ updatedAtMs }) => updatedAtMs,
   parse(text, nowMs): PatchRecordInput {

@@ -3,8 +3,9 @@ import { isRunId } from '../../core/tasks/run-id.ts'
 import type { RecordOperation } from '../../store/records.ts'
 import type { BatchResult, TaskOperation } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
-import { type Access, callerOf } from '../access.ts'
+import type { Access } from '../access.ts'
 import { requireTask, requireTaskOrDeleted } from '../lifecycle.ts'
+import { scopeOfTable, writeOnce } from '../once.ts'
 import { findDeletedWithRun, leaseLost, runNotFound } from './run-access.ts'
 import type { TaskBatchOperation } from './task-operations.ts'
 
@@ -90,20 +91,27 @@ const elsewhere = async (
 
 /**
  * Writes records of one table, and adds and finishes runs of tasks of the database: all or nothing. A record whose condition
- * does not hold is in the result; what is wrong with a run is thrown.
+ * does not hold is in the result; `scope`: the table or task that an idempotency key belongs to; what is wrong with a run is thrown.
  */
 export const applyOperations = async (
   access: Access,
+  scope: Table,
   db: string,
   records: RecordWrites | undefined,
   tasks: Positioned<TaskBatchOperation>[],
   nowMs: number,
 ): Promise<Exclude<BatchResult, Refusal>> => {
+  // The request was applied before: its tasks may be gone.
+  const { once } = access
+  if (once?.kept !== undefined) {
+    once.isReplayed = true
+    return once.kept as Exclude<BatchResult, Refusal>
+  }
   const resolved = await resolveAll(access, db, tasks, nowMs)
   const batch = { table: records?.table, records: records?.operations ?? [], tasks: resolved }
   const moved = new Set<number>()
   for (;;) {
-    const result = await write(access, db, batch, tasks, nowMs)
+    const result = await write(access, scope, db, batch, tasks, nowMs)
     if (!('refused' in result)) {
       if (result.applied)
         for (const id of new Set(resolved.map(({ task }) => task.id))) access.tasks.signals.changed(id)
@@ -120,13 +128,14 @@ export const applyOperations = async (
 
 const write = async (
   access: Access,
+  scope: Table,
   db: string,
   batch: Parameters<Access['engine']['runs']['applyBatch']>[1],
   tasks: Positioned<TaskBatchOperation>[],
   nowMs: number,
 ): Promise<BatchResult> => {
   try {
-    return await access.engine.runs.applyBatch(callerOf(access), batch, nowMs)
+    return await writeOnce(access, scopeOfTable(scope), (caller) => access.engine.runs.applyBatch(caller, batch, nowMs))
   } catch (error) {
     // A task was deleted since: looked up again, the error names it.
     if (error instanceof CubbyError && error.code === 'task_not_found') await resolveAll(access, db, tasks, nowMs)

@@ -5,6 +5,7 @@ import { recoveryMs } from '../../../core/limits.ts'
 import { decodeSecrets, encodeSecrets, rotateSecrets, type StoreSecret } from '../../../core/store-secrets.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
 import type { ApiKey, KeyRoll, KeyUse, RollResult } from '../../../store/api-keys.ts'
+import type { Once } from '../../../store/idempotency.ts'
 import type { DeleteOrganizationResult, Organization, RestoreOrganizationResult } from '../../../store/organizations.ts'
 import type { RestoreResult, Table, TableKind } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
@@ -39,6 +40,8 @@ export interface Fence {
   keySeq: number | null
   /** Null for changes of the registry itself, and for attempts of runs: those of a deleted task go on. */
   tableId: number | null
+  /** See `Once`. */
+  once?: Once
 }
 
 /** The registry inside the transaction that is open on `db`: its epoch, fences, tables. None of its writes is on a hot path. */

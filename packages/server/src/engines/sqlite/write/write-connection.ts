@@ -1,14 +1,16 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { claimBytesMax, commitBytesMax } from '../../../core/limits.ts'
+import type { Once } from '../../../store/idempotency.ts'
 import { Connection } from '../connection.ts'
 import { causeOf, codeOf, damageHint, damageMessage, isDamage } from '../disk/damage.ts'
 import { faultPoint } from '../disk/fault-point.ts'
 import { RecordWrites } from '../records/record-writes.ts'
-import { RegistryWrites } from '../registry/registry-writes.ts'
+import { type Fence, RegistryWrites } from '../registry/registry-writes.ts'
 import { RunWrites } from '../runs/run-writes.ts'
 import { TaskWrites } from '../tasks/task-writes.ts'
 import type { Command, CommandFailure, Outcome } from './command.ts'
 import { commands } from './commands.ts'
+import { IdempotencyKeyWrites } from './idempotency-key-writes.ts'
 
 const cacheKib = 65_536
 
@@ -25,11 +27,15 @@ interface Writers {
   registry: RegistryWrites
   tasks: TaskWrites
   runs: RunWrites
+  idempotencyKeys: IdempotencyKeyWrites
   /** True if the transaction has no other command. */
   isAlone: boolean
   /** Tests set it: see fault-point.ts. */
   faults: string | undefined
 }
+
+/** A command of a request. */
+type OfRequest = Command & { fence: Fence; nowMs: number }
 
 type Apply = (writers: Writers, command: Command) => unknown
 
@@ -68,7 +74,8 @@ export class WriteConnection {
     const registry = new RegistryWrites(db)
     const tasks = new TaskWrites(db)
     const runs = new RunWrites(db, tasks)
-    this.#writers = { db, records, registry, tasks, runs, isAlone: false, faults: this.#faults }
+    const idempotencyKeys = new IdempotencyKeyWrites(db)
+    this.#writers = { db, records, registry, tasks, runs, idempotencyKeys, isAlone: false, faults: this.#faults }
   }
 
   /** After a failed commit the state of the connection is not trusted. */
@@ -151,12 +158,27 @@ export class WriteConnection {
   /** A command that is rejected with a CubbyError has written nothing. */
   #attempt(command: Command): Outcome {
     try {
+      const once = 'fence' in command ? command.fence.once : undefined
       if ('fence' in command) this.#writers.registry.checkFence(command.fence)
-      return { value: (commands[command.kind] as Apply)(this.#writers, command) }
+      return { value: once === undefined ? this.#apply(command) : this.#applyOnce(once, command as OfRequest) }
     } catch (error) {
       if (!(error instanceof CubbyError)) throw error
       return { failure: { code: error.code, message: error.message, hint: error.hint, field: error.field } }
     }
+  }
+
+  #apply(command: Command): unknown {
+    return (commands[command.kind] as Apply)(this.#writers, command)
+  }
+
+  /** The result of the command, or that of an earlier one for the same request. */
+  #applyOnce(once: Once, command: OfRequest): unknown {
+    const { idempotencyKeys } = this.#writers
+    const earlier = idempotencyKeys.find(once)
+    if (earlier !== undefined) return earlier
+    const result = this.#apply(command)
+    idempotencyKeys.keep(once, command.fence.orgId, command.nowMs, result)
+    return result
   }
 
   /** The number of pages in the WAL, and of those that are in the database file too. */
