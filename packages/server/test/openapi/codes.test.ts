@@ -177,10 +177,12 @@ const faults: Record<
   invalid_key: {
     tries: (operation) =>
       isRun(operation) ||
+      isPatch(operation) ||
       isTaskBatch(operation) ||
       (endsInParameter(operation) && ['hashKey', 'id', 'name'].some((part) => names(part)(operation))),
     spoil: ({ target }, to) => {
       if (isRun(to)) return { body: '{"id":"order 1"}' }
+      if (isPatch(to)) return { body: '{"hashKey":"","ttl":null}' }
       return isTaskBatch(to) ? runsBody({ op: 'run', key: '' }) : { target: withSegment(to, target, '%ff') }
     },
   },
@@ -247,8 +249,10 @@ const faults: Record<
     spoil: () => runsBody({ op: 'run', id: 'order-o-1' }, { op: 'finish', run: 'order-o-1', lease: 'x' }),
   },
   invalid_ttl: {
-    tries: ({ id }) => id === 'putFile' || id === 'putItem' || id === 'patchItem',
-    spoil: ({ target }) => ({ target: add(target, 'ttl=4102444800000') }),
+    tries: (operation) =>
+      operation.id === 'putFile' || isItemPut(operation) || isPatch(operation) || isItemPatch(operation),
+    spoil: ({ target }, to) =>
+      isPatch(to) ? { body: '{"hashKey":"a","ttl":4102444800000}' } : { target: add(target, 'ttl=4102444800000') },
   },
   private_file: {
     tries: ({ id }) => id === 'getFile' || id === 'getFileUrl',

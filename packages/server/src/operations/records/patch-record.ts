@@ -132,9 +132,9 @@ export const patchRecordOperation = defineOperation({
         input: { ...inOrders, hashKey: 'cups', increment: { '/stock': { by: -1, min: 0 } } },
         error: {
           code: 'precondition_failed',
-          message: 'increment["/stock"] would be below its min; nothing was changed.',
+          message: 'increment["/stock"] would make it below min, 0; nothing was changed.',
           field: 'increment["/stock"]',
-          hint: 'The number is 0. Read the record, and send a patch whose sum is within the bounds.',
+          hint: 'The number is 0. Send a patch whose sum is within the bounds.',
         },
       },
       {
