@@ -1,6 +1,7 @@
 import { holds } from '../../../core/records/condition.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import { patchRecord, refuseLargeResults } from '../../../core/records/record-patch.ts'
+import { sliceUnits } from '../../../core/slices.ts'
 import type {
   DeleteOperation,
   OperationResult,
@@ -28,7 +29,10 @@ export interface DecidedWrite {
 
 type Refusal = Extract<WriteResult, { applied: false }>
 
-/** Locks all records of a write in the common order, and applies its patches to what they hold. Throws what refuses a patch. */
+/**
+ * Locks all records of a write in the common order, and applies its patches to what they hold, with a pause after large ones.
+ * Throws what refuses a patch. `before` ends with the guard: a refusal tells of the record, so a revoked key must not get one.
+ */
 export const decidePatches = async (
   send: Read,
   before: BoundStatement[],
@@ -51,13 +55,24 @@ export const decidePatches = async (
     const current = row === undefined ? undefined : Number(row[0])
     if (!holds(condition, current)) return { applied: false, failedOperation: i, current }
   }
-  const patched = operations.map((operation, i): PutOperation | undefined => {
-    if (operation.op !== 'patch') return undefined
+  const patched: (PutOperation | undefined)[] = []
+  let doneUnits = 0
+  for (const [i, operation] of operations.entries()) {
+    if (operation.op !== 'patch') {
+      patched.push(undefined)
+      continue
+    }
+    if (doneUnits >= sliceUnits) {
+      await new Promise((resolve) => setImmediate(resolve))
+      doneUnits = 0
+    }
     const { hashKey, rangeKey } = operation
     const row = rows.get(i)
     const current = row && { data: row[2]!, ttlSeconds: row[1] == null ? null : Number(row[1]) }
-    return { op: 'put', hashKey, rangeKey, condition: undefined, ...patchRecord(operation, current) }
-  })
+    const put = patchRecord(operation, current)
+    patched.push({ op: 'put', hashKey, rangeKey, condition: undefined, ...put })
+    doneUnits += put.data.length
+  }
   refuseLargeResults(patched.filter((put) => put !== undefined))
   return {
     operations: operations.map((operation, i) =>

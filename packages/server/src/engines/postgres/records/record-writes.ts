@@ -309,14 +309,14 @@ export class RecordWrites {
     const guard = this.#guarded ? [{ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
     try {
       return await this.#db.transaction(holderOf(caller), async ({ send, commit }) => {
-        const decided = await decidePatches(send, [], table, operations, nowMs)
+        const decided = await decidePatches(send, guard, table, operations, nowMs)
         if ('applied' in decided) return decided
         const { bound, readResults } = batchStatements(table, decided.operations, nowMs)
         const answers = await commit(...guard, ...bound)
         return { applied: true, results: decided.readResults(readResults(answers.slice(guard.length))) }
       })
     } catch (error) {
-      // Only the guard raises an error: conditions are checked before, under the locks.
+      // Only the guard raises an error, before the records are read or at the commit.
       if (isRaised(error)) await this.#requireActive(caller, table)
       throw isRaised(error) ? unavailable('The table or the API key kept changing.') : error
     }

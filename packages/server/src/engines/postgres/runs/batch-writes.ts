@@ -89,7 +89,10 @@ export class BatchWrites {
         await commit(...writes)
         return { applied: true, results: [], runIds, changes }
       }
-      const decided = hasPatch(records) ? await decidePatches(send, writes, table, records, nowMs) : undefined
+      const guard = bind(guardBatch, table.id, caller.apiKey?.seq ?? null)
+      const decided = hasPatch(records)
+        ? await decidePatches(send, [...writes, guard], table, records, nowMs)
+        : undefined
       if (decided !== undefined) {
         if ('applied' in decided) {
           return { applied: false, failedRecord: decided.failedOperation, current: decided.current }
@@ -97,7 +100,6 @@ export class BatchWrites {
         writes = []
       }
       const { bound, readResults } = batchStatements(table, decided?.operations ?? (records as Change[]), nowMs)
-      const guard = bind(guardBatch, table.id, caller.apiKey?.seq ?? null)
       const answers = await commit(...writes, guard, ...bound)
       const results: OperationResult[] = readResults(answers.slice(writes.length + 1))
       return { applied: true, results, runIds, changes }
