@@ -72,7 +72,8 @@ export const arbitraryOf = (document: Json, given: Json): fc.Arbitrary<Json> => 
       return text(schema)
     case 'array': {
       const { minItems = 0, maxItems = minItems + 5 } = schema
-      const items = arbitraryOf(document, schema.items)
+      const items =
+        schema.items.type === undefined && schema.items.$ref === undefined ? json : arbitraryOf(document, schema.items)
       return fc.array(items, { minLength: minItems, maxLength: Math.min(maxItems, minItems + 5) })
     }
     case 'object':

@@ -65,7 +65,7 @@ export const patchMembers = {
     minProperties: 1,
     maxProperties: patchPointersMax,
     propertyNames: pointer,
-    additionalProperties: { type: 'array' },
+    additionalProperties: { type: 'array', items: {} },
     description: `Values to append to arrays, by JSON Pointer. A missing array is made. \`increment\` and \`append\` have at most ${patchPointersMax} pointers together, none of which is another or leads below it.`,
   },
   ttl: nullable('integer', {
