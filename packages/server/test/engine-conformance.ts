@@ -10,6 +10,7 @@ import { deletedOrganizationCases } from './conformance/deleted-organizations.ts
 import { expiryCases } from './conformance/expiry.ts'
 import { fileCases } from './conformance/files.ts'
 import { findCases } from './conformance/finds.ts'
+import { idempotencyCases } from './conformance/idempotency.ts'
 import { orderCases } from './conformance/order.ts'
 import { organizationCases } from './conformance/organizations.ts'
 import { pageCases } from './conformance/pages.ts'
@@ -119,6 +120,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('conditions', () => conditionCases(it))
     describe('batches', () => batchCases(it))
     describe('patches', () => patchCases(it))
+    describe('idempotency keys', () => idempotencyCases(it))
     describe('creation order', () => orderCases(it))
     describe('finds', () => findCases(it))
     describe('scans', () => scanCases(it))

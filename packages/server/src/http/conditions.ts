@@ -12,7 +12,7 @@ export const refuseConditions = (headers: Headers): void => {
       refuse(
         header,
         'is not allowed on this request.',
-        'Conditions are allowed on GET, PUT and DELETE of a record or a task.',
+        'Conditions are allowed on GET, PUT, PATCH and DELETE of a record or a task.',
       )
   }
 }

@@ -16,8 +16,8 @@ export interface Exchange extends ResponseRoom {
   readonly access: Access
   /** The time of the last authentication: at the start, and again when the body has arrived. */
   readonly nowMs: number
-  /** Resolves when the body has arrived and it is the request's turn. */
-  readBody(bytesMax: number): Promise<string>
+  /** Resolves when the body has arrived and it is the request's turn. `alsoType` is a content type that means JSON too. */
+  readBody(bytesMax: number, alsoType?: string): Promise<string>
   /**
    * Reads like `readBody`, and passes the text to `use` without a promise in between. `refuse` answers a body that could not be
    * read, or throws the error again.

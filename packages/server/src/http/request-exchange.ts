@@ -147,12 +147,12 @@ export class RequestExchange
   }
 
   /** Reads at once if it may: the handlers that use it write, and the writer works while the next body is read. */
-  async readBody(bytesMax: number): Promise<string> {
+  async readBody(bytesMax: number, alsoType?: string): Promise<string> {
     if (this.#isReplaying) return this.#bodyText
     const { bodies, turns } = this.shared
     const inTurn = (text: string): Awaitable<string> =>
       turns.isFree ? this.#useInTurn(text, asItIs) : this.#takeLater(text)
-    return bodies.read(this.request, bytesMax, this, inTurn)
+    return bodies.read(this.request, bytesMax, this, inTurn, undefined, alsoType)
   }
 
   /** The handler does its work with the text after a promise: only `wait` makes the others wait for it. */

@@ -178,7 +178,7 @@ export const advice: Record<ErrorCode, { fix: string; more?: string }> = {
   },
   method_not_allowed: {
     more: 'The header `Allow` lists the methods that it has.',
-    fix: 'Use a method from `Allow`. To write a record, use `PUT /v1/:db/:table` with the key in the body.',
+    fix: 'Use a method from `Allow`. To write a record, use `PUT` or `PATCH /v1/:db/:table` with the key in the body.',
   },
   table_exists: {
     fix: 'Use the same indices, or another name. To restore, first delete the active table with that name.',
@@ -406,7 +406,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   },
   method_not_allowed: {
     message: 'PATCH is not a method of this path.',
-    hint: 'A record is always written as a whole; records are written by PUT /v1/app/orders with hashKey in the body. This path takes DELETE, GET, HEAD, OPTIONS.',
+    hint: 'A part of a record is changed by PATCH /v1/app/orders with hashKey in the body. This path takes DELETE, GET, HEAD, OPTIONS.',
   },
   body_too_large: {
     message: `The body is larger than ${bodyBytesMax} bytes.`,

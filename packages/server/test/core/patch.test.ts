@@ -1,5 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { applyPatch, parsePatchMembers } from '../../src/core/records/patch.ts'
+import { cpuMsOf } from '../cpu-time.ts'
 import { PatchDocuments } from './patch-documents.ts'
 import { type ModelArray, modelMerge, modelPlace, modelSum, toFixed, writeNode } from './patch-model.ts'
 import { refusal, refused } from './refusal.ts'
@@ -617,13 +618,6 @@ describe('pointers', () => {
 describe('hostile texts', () => {
   const list = (count: number, member: (i: number) => string) =>
     `{${Array.from({ length: count }, (_, i) => member(i)).join(',')}}`
-  /** Of the processor: a busy machine does not matter. */
-  const seconds = (run: () => unknown): number => {
-    const start = process.cpuUsage()
-    run()
-    const { user, system } = process.cpuUsage(start)
-    return (user + system) / 1_000_000
-  }
   const cases: [string, (size: number) => () => unknown][] = [
     [
       'many members in data and merge',
@@ -661,11 +655,8 @@ describe('hostile texts', () => {
   ]
   for (const [name, make] of cases) {
     test(name, () => {
-      const [few, many] = [make(500), make(16_000)]
-      few()
-      const base = Math.max(...Array.from({ length: 5 }, () => seconds(few)), 0.001)
-      // 32 times as long a text; a quadratic walk would take 1,000 times as long.
-      expect(seconds(many) / base).toBeLessThan(350)
+      // The text is 32 times as long. A quadratic walk would take 1,000 times as long.
+      expect(cpuMsOf(make(16_000)) / cpuMsOf(make(500), 20)).toBeLessThan(250)
     })
   }
 })

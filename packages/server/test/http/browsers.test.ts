@@ -71,7 +71,7 @@ describe('every answer, errors too, allows every origin and exposes the same hea
     const { updatedAt } = await table.put('a')
     const answers = [
       await server.raw('GET', '/nowhere'),
-      await server.raw('PATCH', table.path),
+      await server.raw('PATCH', table.at('a')),
       await server.raw('GET', table.path),
       await reader.raw('DELETE', table.path),
       await api.put(table.path, ' '.repeat(1_048_577)),

@@ -442,6 +442,7 @@ describe('what a key may do', () => {
       ['query_records', { ...address, index: 't' }],
       ['create_table', address],
       ['put_records', { ...address, records: [{ hashKey: 'a', data: {} }] }],
+      ['patch_records', { ...address, records: [{ hashKey: 'a', merge: { n: 1 } }] }],
       ['delete_records', { ...address, records: [{ hashKey: 'a', ifUpdatedAt: 1 }] }],
       ['delete_table', { ...address, confirm: `${other}/orders` }],
       ['restore_table', address],

@@ -107,6 +107,10 @@ const withDatabase = (to: Operation, target: string, db: string): string =>
   names('db')(to) ? withSegment(to, target, db, 'db') : withSegment(to, target, `${db}.orders`, 'collection')
 const isPut = ({ id }: Operation): boolean => id === 'putRecord'
 const isItemPut = ({ id }: Operation): boolean => id === 'putItem'
+const isPatch = ({ id }: Operation): boolean => id === 'patchRecord'
+const isItemPatch = ({ id }: Operation): boolean => id === 'patchItem'
+const isOfItem = ({ path }: Operation): boolean => path === '/api/collections/{collection}/items/{id}'
+const takesPatch = (operation: Operation): boolean => operation.path === '/v1/{db}/{table}' || isOfItem(operation)
 const isBatch = ({ id }: Operation): boolean => id === 'applyBatch'
 const isTaskBatch = ({ id }: Operation): boolean => id === 'applyTaskBatch'
 const isRun = ({ id }: Operation): boolean => id === 'runTask'
@@ -159,7 +163,7 @@ const faults: Record<
   },
   method_not_allowed: {
     tries: () => true,
-    spoil: (_, to) => ({ method: isBelowBucket(to) ? 'TRACE' : 'PATCH', body: undefined }),
+    spoil: (_, to) => ({ method: isBelowBucket(to) || takesPatch(to) ? 'TRACE' : 'PATCH', body: undefined }),
   },
   invalid_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, 'Shop') }) },
   reserved_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, '_shop') }) },
@@ -173,10 +177,12 @@ const faults: Record<
   invalid_key: {
     tries: (operation) =>
       isRun(operation) ||
+      isPatch(operation) ||
       isTaskBatch(operation) ||
       (endsInParameter(operation) && ['hashKey', 'id', 'name'].some((part) => names(part)(operation))),
     spoil: ({ target }, to) => {
       if (isRun(to)) return { body: '{"id":"order 1"}' }
+      if (isPatch(to)) return { body: '{"hashKey":"","ttl":null}' }
       return isTaskBatch(to) ? runsBody({ op: 'run', key: '' }) : { target: withSegment(to, target, '%ff') }
     },
   },
@@ -197,7 +203,7 @@ const faults: Record<
       body: ' '.repeat(
         (isBatch(to) || to.id === 'applyTaskBatch'
           ? batchBodyBytesMax
-          : isPut(to) || isItemPut(to) || isFind(to) || hasLargeBody(to)
+          : isPut(to) || isPatch(to) || isItemPut(to) || isItemPatch(to) || isFind(to) || hasLargeBody(to)
             ? bodyBytesMax
             : plainBodyBytesMax) + 1,
       ),
@@ -243,8 +249,10 @@ const faults: Record<
     spoil: () => runsBody({ op: 'run', id: 'order-o-1' }, { op: 'finish', run: 'order-o-1', lease: 'x' }),
   },
   invalid_ttl: {
-    tries: ({ id }) => id === 'putFile' || id === 'putItem',
-    spoil: ({ target }) => ({ target: add(target, 'ttl=4102444800000') }),
+    tries: (operation) =>
+      operation.id === 'putFile' || isItemPut(operation) || isPatch(operation) || isItemPatch(operation),
+    spoil: ({ target }, to) =>
+      isPatch(to) ? { body: '{"hashKey":"a","ttl":4102444800000}' } : { target: add(target, 'ttl=4102444800000') },
   },
   private_file: {
     tries: ({ id }) => id === 'getFile' || id === 'getFileUrl',
@@ -261,14 +269,17 @@ const faults: Record<
   record_too_large: {
     tries: (operation) =>
       isPut(operation) ||
+      isPatch(operation) ||
       isItemPut(operation) ||
+      isItemPatch(operation) ||
       takesRuns(operation) ||
       isRun(operation) ||
       isFinish(operation) ||
       isDeclaration(operation),
     spoil: (_, to) => {
       const large = record(dataBytesMax + 1)
-      if (isItemPut(to)) return { body: JSON.stringify(large.data) }
+      if (isItemPut(to) || isItemPatch(to)) return { body: JSON.stringify(large.data) }
+      if (isPatch(to)) return { body: JSON.stringify({ hashKey: 'a', merge: large.data }) }
       if (isRun(to)) return { body: JSON.stringify({ payload: large.data }) }
       if (isFinish(to)) return { body: JSON.stringify({ lease: 'x', result: large.data }) }
       if (isTaskBatch(to)) return runsBody({ op: 'run', payload: large.data })
@@ -386,7 +397,9 @@ describe('what a request knows', () => {
 
   test('of fields in a body is what is described', async () => {
     // The body of an item has any fields, and that of a file is its bytes.
-    for (const operation of all.filter((one) => hasBody(one) && !isItemPut(one) && !isPutFile(one))) {
+    for (const operation of all.filter(
+      (one) => hasBody(one) && !isItemPut(one) && !isItemPatch(one) && !isPutFile(one),
+    )) {
       const good = goodRequest(operation)
       const body = JSON.stringify({ ...JSON.parse(good.body ?? '{}'), zzz: 1 })
       const answer = await send({ ...good, body })
@@ -405,6 +418,7 @@ describe('what a request knows', () => {
     const batch = all.find(isBatch)!
     for (const [op, schema] of [
       ['put', 'PutOperation'],
+      ['patch', 'PatchOperation'],
       ['delete', 'DeleteOperation'],
     ] as const) {
       const operations = [{ op, hashKey: 'a', ...(op === 'put' && { data: {} }), zzz: 1 }]

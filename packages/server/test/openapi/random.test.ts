@@ -27,6 +27,11 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_request', /^If-None-Match cannot be combined with If-Match/],
   // The header is read for the bytes of a file, but not for its record.
   ['invalid_request', /^If-Match is not allowed on GET/],
+  [
+    'invalid_request',
+    /^increment and append together have more than|name the same place|leads below|can be added exactly/,
+  ],
+  ['invalid_request', / levels deep; it takes at most /],
   ['batch_duplicate_keys', /names the same (record|run|key)/],
   // A day that its month does not have, or an offset that leads out of the years.
   ['invalid_request', /runAt is "\d{4}-\d\d-\d\dT[^"]+"; it takes epoch milliseconds/],

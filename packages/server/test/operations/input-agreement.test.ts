@@ -29,6 +29,7 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_request', /^content has a lone surrogate|^(prefix|download) has (\d+ bytes|a lone surrogate)/],
   // A schema bounds characters of each member, not bytes of all.
   ['invalid_request', /^metadata has \d+ bytes/],
+  ['invalid_request', /^increment and append together have more than|name the same place|leads below/],
   ['batch_duplicate_keys', /names the same record/],
   ['invalid_request', /^url is .*; it takes a URL|^leaseSeconds is \d+; for a task with url/],
   ['push_target_refused', /^url (begins with|has a user)/],

@@ -3,7 +3,16 @@ import { CubbyError } from '../errors.ts'
 import { dataDepthMax, patchDigitsMax, patchPointersMax } from '../limits.ts'
 import { asJson } from '../members.ts'
 import { parseDecimal } from '../text/decimal.ts'
-import { memberPath, type Span, shallowValue, valueEnd, valueSpan, walkArray, walkObject } from '../text/json-span.ts'
+import {
+  ArrayWalk,
+  memberPath,
+  ObjectWalk,
+  type Span,
+  shallowValue,
+  valueEnd,
+  valueSpan,
+  walkObject,
+} from '../text/json-span.ts'
 import { mergePatch } from '../text/merge-patch.ts'
 import { type Append, applyPointers, type Increment, pointerField } from './patch-places.ts'
 
@@ -39,21 +48,40 @@ const refuseOtherThanObject = (text: string, field: string, hint: string): Span 
   return refuse(field, `${field} is ${describeSpan(text, span)}; it takes a JSON object.`, hint)
 }
 
-/** Returns the end of the object or array. */
-const refuseDuplicates = (text: string, at: number, path: string): number => {
-  // A path is made only where it may be needed: an object may have 100,000 members.
-  const inside = (start: number, pathThere: () => string): number =>
-    text[start] === '{' || text[start] === '[' ? refuseDuplicates(text, start, pathThere()) : valueEnd(text, start)
-  if (text[at] === '[') return walkArray(text, at, (i, start) => inside(start, () => `${path}[${i}]`))
-  const names = new Set<string>()
-  return walkObject(text, at, undefined, (name, start) => {
-    const pathThere = () => memberPath(path, name)
-    if (names.has(name)) {
-      refuse(pathThere(), `${pathThere()} appears twice in the body.`, 'Send each member once.')
+/** Where a value of `merge` is. A path is made only for an error: there may be 100,000 values. */
+interface ValuePlace {
+  outer: ValuePlace | undefined
+  /** A number is the index of an element. */
+  name: string | number
+}
+
+const pathOf = ({ outer, name }: ValuePlace): string => {
+  const path = outer === undefined ? '' : pathOf(outer)
+  return typeof name === 'number' ? `${path}[${name}]` : memberPath(path, name)
+}
+
+/** Returns the end of the object or array. It looks into all of it. */
+const refuseDuplicates = (text: string, at: number, place: ValuePlace): number => {
+  const walk = text[at] === '[' ? new ArrayWalk(text, at) : new ObjectWalk(text, at, undefined)
+  let first: string | undefined
+  let names: Set<string> | undefined
+  while (walk.next()) {
+    const name = walk instanceof ArrayWalk ? walk.position : walk.name
+    const start = walk.at
+    const opens = text[start] === '{' || text[start] === '['
+    if (typeof name === 'string') {
+      // Most objects of a long list are small: a set for each would take ten times as long.
+      if (first !== undefined) names ??= new Set([first])
+      first ??= name
+      if (names?.has(name)) {
+        const path = pathOf({ outer: place, name })
+        refuse(path, `${path} appears twice in the body.`, 'Send each member once.')
+      }
+      names?.add(name)
     }
-    names.add(name)
-    return inside(start, pathThere)
-  })
+    walk.at = opens ? refuseDuplicates(text, start, { outer: place, name }) : valueEnd(text, start)
+  }
+  return walk.at
 }
 
 const parseMerge = (text: string, field: string, dataField: string): string => {
@@ -66,7 +94,7 @@ const parseMerge = (text: string, field: string, dataField: string): string => {
       'Flatten it, or store the inner part as a string.',
     )
   }
-  refuseDuplicates(text, span.start, field)
+  refuseDuplicates(text, span.start, { outer: undefined, name: field })
   return textOf(text, span)
 }
 

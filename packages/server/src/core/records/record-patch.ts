@@ -41,6 +41,12 @@ export const parseRecordToPatch = (
   prefix = '',
   alsoKnown: readonly string[] = [],
 ): RecordToPatch => {
+  if (members.data !== undefined) {
+    throw new CubbyError('invalid_request', `${prefix}data is not a field of a patch.`, {
+      field: `${prefix}data`,
+      hint: 'Write it as "merge": the members in it are changed, and all others stay.',
+    })
+  }
   refuseUnknownMembers(members, ['hashKey', 'rangeKey', ...changes, 'ttl', ...alsoKnown], prefix)
   const key = parseRecordKey(members.hashKey, members.rangeKey, prefix)
   const [merge, increment, append] = changes.map((name) => changeText(name, members, text, spans, prefix))

@@ -50,7 +50,7 @@ export const itemHandlers = {
   async patchItem(exchange: Exchange): Promise<Response> {
     const names = namesOf(exchange)
     const { headers, url } = exchange.request
-    const patch = parseMerge(await exchange.readBody(bodyBytesMax))
+    const patch = parseMerge(await exchange.readBody(bodyBytesMax, 'application/merge-patch+json'))
     const { rangeKey, ttl } = parseParameters(url, ['rangeKey', 'ttl'])
     const seconds = parseIntegerParameter(ttl)
     if (seconds !== undefined) patch.ttl = parseTtl(seconds, 'ttl', exchange.nowMs)

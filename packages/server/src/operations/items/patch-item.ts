@@ -89,6 +89,17 @@ export const patchItemOperation = defineOperation({
         error: wrongVersion,
       },
       {
+        name: 'arrayInIndex',
+        summary: 'An indexed field that would hold an array',
+        input: { ...first, merge: { status: ['open', 'paid'] } },
+        error: {
+          code: 'invalid_index_value',
+          message: 'data.status is an array; index i1 takes a string, number or boolean.',
+          field: 'data.status',
+          hint: 'Store it under another field, or leave data.status out: the index is sparse.',
+        },
+      },
+      {
         name: 'minimal',
         summary: 'Get an answer without a body',
         input: { collection, id: 'bob', merge: { name: 'Bob' } },

@@ -15,6 +15,7 @@ import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
 import { parseCondition, preconditionFailed } from './condition.ts'
 import { clientKey, overtaken, paidOrder, wrongVersion } from './examples.ts'
+import { patchNeeds } from './record-members.ts'
 import { condition, recordSchemas } from './schemas.ts'
 
 /** The members of a body, and the places of its objects. */
@@ -90,7 +91,10 @@ export const patchRecordOperation = defineOperation({
       'record_too_large',
     ],
     minimalOutput: ref('MinimalRecord'),
-    input: inputOf(recordSchemas.PatchRecordRequest, { ...addressMembers, ...condition }, addressRequired),
+    input: {
+      ...inputOf(recordSchemas.PatchRecordRequest, { ...addressMembers, ...condition }, addressRequired),
+      ...patchNeeds,
+    },
     output: ref('StoredRecord'),
     client: {
       on: 'table',
@@ -129,9 +133,9 @@ export const patchRecordOperation = defineOperation({
         input: { ...inOrders, hashKey: 'cups', increment: { '/stock': { by: -1, min: 0 } } },
         error: {
           code: 'precondition_failed',
-          message: 'increment["/stock"] would be below its min; nothing was changed.',
+          message: 'increment["/stock"] would make it below min, 0; nothing was changed.',
           field: 'increment["/stock"]',
-          hint: 'The number is 0. Read the record, and send a patch whose sum is within the bounds.',
+          hint: 'The number is 0. Send a patch whose sum is within the bounds.',
         },
       },
       {
@@ -161,6 +165,17 @@ export const patchRecordOperation = defineOperation({
           message: 'append["/total"] leads to 40; it takes an array, or a member that is missing.',
           field: 'append["/total"]',
           hint: 'Set the place to an array first; merge does it in the same request.',
+        },
+      },
+      {
+        name: 'arrayInIndex',
+        summary: 'An indexed field that would hold an array',
+        input: { ...inOrders, ...firstKey, merge: { status: ['open', 'paid'] } },
+        error: {
+          code: 'invalid_index_value',
+          message: 'data.status is an array; index i1 takes a string, number or boolean.',
+          field: 'data.status',
+          hint: 'Store it under another field, or leave data.status out: the index is sparse.',
         },
       },
       {

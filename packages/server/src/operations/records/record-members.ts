@@ -1,5 +1,5 @@
 import { dataBytesMax, dataDepthMax, keyBytesMax, patchPointersMax, ttlSecondsMax } from '../../core/limits.ts'
-import { freeObject, milliseconds, nullable, number, ref, type Schema } from '../schema.ts'
+import { freeObject, milliseconds, nullable, number, ref, type Schema, someOf } from '../schema.ts'
 
 export const recordKeyPart: Schema = {
   type: 'string',
@@ -33,6 +33,9 @@ export const updatedAt = milliseconds(
   "The record's version, which is also its `ETag`. It strictly increases with every write while the record exists.",
 )
 
+/** A JSON Pointer (RFC 6901) to a member or element. */
+const pointer: Schema = { type: 'string', pattern: `^(/([^~/]|~[01])*){1,${dataDepthMax}}$` }
+
 /** What a patch changes. */
 export const patchMembers = {
   merge: freeObject(
@@ -42,6 +45,7 @@ export const patchMembers = {
     type: 'object',
     minProperties: 1,
     maxProperties: patchPointersMax,
+    propertyNames: pointer,
     additionalProperties: {
       oneOf: [
         { type: 'number' },
@@ -60,7 +64,8 @@ export const patchMembers = {
     type: 'object',
     minProperties: 1,
     maxProperties: patchPointersMax,
-    additionalProperties: { type: 'array', minItems: 1 },
+    propertyNames: pointer,
+    additionalProperties: { type: 'array', items: {} },
     description: `Values to append to arrays, by JSON Pointer. A missing array is made. \`increment\` and \`append\` have at most ${patchPointersMax} pointers together, none of which is another or leads below it.`,
   },
   ttl: nullable('integer', {
@@ -70,3 +75,5 @@ export const patchMembers = {
     description: 'When the record expires, in epoch seconds; null: never. Without it the present `ttl` stays.',
   }),
 } satisfies Record<string, Schema>
+
+export const patchNeeds = someOf(Object.keys(patchMembers))

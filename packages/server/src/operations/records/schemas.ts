@@ -16,7 +16,7 @@ import type {
 import { batchOperationsMax, findKeysMax, pageBytesMax } from '../../core/limits.ts'
 import { closed, exactIntegers, nullable, number, objectOf, ref, type Schema } from '../schema.ts'
 import { querySchemas } from './query-schemas.ts'
-import { data, hashKey, patchMembers, rangeKey, recordKeyPart, ttl, updatedAt } from './record-members.ts'
+import { data, hashKey, patchMembers, patchNeeds, rangeKey, recordKeyPart, ttl, updatedAt } from './record-members.ts'
 
 const ifUpdatedAt = nullable('integer', {
   ...exactIntegers,
@@ -29,13 +29,16 @@ export const recordSchemas = {
   PutRecordRequest: closed(
     objectOf<PutRecordRequest>('A record to write.', ['hashKey', 'data'], { hashKey, rangeKey, data, ttl }),
   ),
-  PatchRecordRequest: closed(
-    objectOf<PatchRecordRequest>('What a patch changes of a record.', ['hashKey'], {
-      hashKey,
-      rangeKey,
-      ...patchMembers,
-    }),
-  ),
+  PatchRecordRequest: {
+    ...closed(
+      objectOf<PatchRecordRequest>('What a patch changes of a record.', ['hashKey'], {
+        hashKey,
+        rangeKey,
+        ...patchMembers,
+      }),
+    ),
+    ...patchNeeds,
+  },
   StoredRecord: objectOf<RecordResponse>('A record.', ['hashKey', 'data', 'updatedAt'], {
     hashKey,
     rangeKey,
@@ -101,15 +104,18 @@ export const recordSchemas = {
       ifUpdatedAt,
     }),
   ),
-  PatchOperation: closed(
-    objectOf<PatchOperation>('Changes a part of a record.', ['op', 'hashKey'], {
-      op: { type: 'string', const: 'patch' },
-      hashKey,
-      rangeKey,
-      ...patchMembers,
-      ifUpdatedAt,
-    }),
-  ),
+  PatchOperation: {
+    ...closed(
+      objectOf<PatchOperation>('Changes a part of a record.', ['op', 'hashKey'], {
+        op: { type: 'string', const: 'patch' },
+        hashKey,
+        rangeKey,
+        ...patchMembers,
+        ifUpdatedAt,
+      }),
+    ),
+    ...patchNeeds,
+  },
   DeleteOperation: closed(
     objectOf<DeleteOperation>('Deletes a record. It is not an error if the record does not exist.', ['op', 'hashKey'], {
       op: { type: 'string', const: 'delete' },

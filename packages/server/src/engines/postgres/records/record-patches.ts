@@ -1,6 +1,7 @@
 import { holds } from '../../../core/records/condition.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import { patchRecord, refuseLargeResults } from '../../../core/records/record-patch.ts'
+import { sliceUnits } from '../../../core/slices.ts'
 import type {
   DeleteOperation,
   OperationResult,
@@ -28,7 +29,10 @@ export interface DecidedWrite {
 
 type Refusal = Extract<WriteResult, { applied: false }>
 
-/** Locks all records of a write in the common order, and applies its patches to what they hold. Throws what refuses a patch. */
+/**
+ * Locks all records of a write in the common order, and applies its patches to what they hold, with a pause after large ones.
+ * Throws what refuses a patch. `before` ends with the guard: a refusal tells of the record, so a revoked key must not get one.
+ */
 export const decidePatches = async (
   send: Read,
   before: BoundStatement[],
@@ -51,13 +55,24 @@ export const decidePatches = async (
     const current = row === undefined ? undefined : Number(row[0])
     if (!holds(condition, current)) return { applied: false, failedOperation: i, current }
   }
-  const patched = operations.map((operation, i): PutOperation | undefined => {
-    if (operation.op !== 'patch') return undefined
+  const patched: (PutOperation | undefined)[] = []
+  let doneUnits = 0
+  for (const [i, operation] of operations.entries()) {
+    if (operation.op !== 'patch') {
+      patched.push(undefined)
+      continue
+    }
+    if (doneUnits >= sliceUnits) {
+      await new Promise((resolve) => setImmediate(resolve))
+      doneUnits = 0
+    }
     const { hashKey, rangeKey } = operation
     const row = rows.get(i)
     const current = row && { data: row[2]!, ttlSeconds: row[1] == null ? null : Number(row[1]) }
-    return { op: 'put', hashKey, rangeKey, condition: undefined, ...patchRecord(operation, current) }
-  })
+    const put = patchRecord(operation, current)
+    patched.push({ op: 'put', hashKey, rangeKey, condition: undefined, ...put })
+    doneUnits += put.data.length
+  }
   refuseLargeResults(patched.filter((put) => put !== undefined))
   return {
     operations: operations.map((operation, i) =>
@@ -75,28 +90,8 @@ export const decidePatches = async (
   }
 }
 
-/**
- * Patches of the same record take turns in memory: waiting for the row's lock, each would hold a connection of the pool that
- * other writes need. Nobody else waits: the records of a table belong to one organization.
- */
-export class PatchTurns {
-  readonly #last = new Map<string, Promise<void>>()
-
-  /** Runs `work` when all earlier calls that patch one of the same records have ended. */
-  async run<T>(table: Table, operations: RecordOperation[], work: () => Promise<T>): Promise<T> {
-    const records = operations.flatMap(({ op, hashKey, rangeKey }) =>
-      op === 'patch' ? [JSON.stringify([table.id, hashKey, rangeKey])] : [],
-    )
-    const earlier = records.map((record) => this.#last.get(record))
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
-    // All places in the queues are taken at once, so no two calls wait for each other.
-    for (const record of records) this.#last.set(record, ended)
-    try {
-      await Promise.all(earlier)
-      return await work()
-    } finally {
-      for (const record of records) if (this.#last.get(record) === ended) this.#last.delete(record)
-      end()
-    }
-  }
-}
+/** The records that a write patches, by name: for `Queues`. */
+export const patchedRecords = (table: Table, operations: RecordOperation[]): string[] =>
+  operations.flatMap(({ op, hashKey, rangeKey }) =>
+    op === 'patch' ? [JSON.stringify([table.id, hashKey, rangeKey])] : [],
+  )

@@ -17,9 +17,11 @@ import type { Coalescer } from '../connection/coalescer.ts'
 import { type Database, holderOf } from '../connection/database.ts'
 import type { BoundStatement, Row, Session, Statement, StatementResult, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
+import { Queues } from '../connection/queues.ts'
 import type { Dialect } from '../dialect.ts'
+import { commitOnce, type PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { compareKeys, inLockOrder, keyValues } from './lock-order.ts'
-import { decidePatches, hasPatch, PatchTurns } from './record-patches.ts'
+import { decidePatches, hasPatch, patchedRecords } from './record-patches.ts'
 import * as sql from './statements.ts'
 import { requireActive, stateStatement } from './write-guard.ts'
 
@@ -159,12 +161,15 @@ export class RecordWrites {
   readonly #guarded: boolean
   readonly #fromArrays: boolean
   readonly #puts: Coalescer<PutCall>
-  readonly patchTurns = new PatchTurns()
+  readonly #keys: PostgresIdempotencyKeys
+  /** Patches of the same record. Nobody else waits: the records of a table belong to one organization. */
+  readonly patchQueues = new Queues()
   readonly #putAlone
   readonly #deleteAlone
 
-  constructor(db: Database, { guardsWrites, putsFromArrays }: Dialect) {
+  constructor(db: Database, { guardsWrites, putsFromArrays }: Dialect, keys: PostgresIdempotencyKeys) {
     this.#db = db
+    this.#keys = keys
     this.#guarded = guardsWrites
     this.#fromArrays = guardsWrites && putsFromArrays
     this.#putAlone = byKind((kind) => sql.putAlone(kind, guardsWrites))
@@ -180,8 +185,10 @@ export class RecordWrites {
   }
 
   async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
-    if (hasPatch(operations)) {
-      return this.patchTurns.run(table, operations, () => this.#patch(caller, table, operations, nowMs))
+    if (caller.once !== undefined || hasPatch(operations)) {
+      return this.#keys.run(caller, () =>
+        this.patchQueues.run(patchedRecords(table, operations), () => this.#decide(caller, table, operations, nowMs)),
+      )
     }
     const changes = operations as Change[]
     for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
@@ -305,18 +312,20 @@ export class RecordWrites {
     }
   }
 
-  async #patch(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
+  async #decide(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
     const guard = this.#guarded ? [{ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
     try {
-      return await this.#db.transaction(holderOf(caller), async ({ send, commit }) => {
-        const decided = await decidePatches(send, [], table, operations, nowMs)
+      return await this.#db.transaction(holderOf(caller), async (transaction): Promise<WriteResult> => {
+        const decided = await decidePatches(transaction.send, guard, table, operations, nowMs)
         if ('applied' in decided) return decided
         const { bound, readResults } = batchStatements(table, decided.operations, nowMs)
-        const answers = await commit(...guard, ...bound)
-        return { applied: true, results: decided.readResults(readResults(answers.slice(guard.length))) }
+        return commitOnce(transaction, caller, nowMs, [...guard, ...bound], (answers) => ({
+          applied: true,
+          results: decided.readResults(readResults(answers.slice(guard.length))),
+        }))
       })
     } catch (error) {
-      // Only the guard raises an error: conditions are checked before, under the locks.
+      // Only the guard raises an error, before the records are read or at the commit.
       if (isRaised(error)) await this.#requireActive(caller, table)
       throw isRaised(error) ? unavailable('The table or the API key kept changing.') : error
     }

@@ -192,7 +192,7 @@ export const lockInBatch: Statement = {
 /** Reads a live record after its lock: version, ttl, and its data if $5 is true. $4 now in seconds. */
 export const readLocked: Statement = {
   name: 'read_locked',
-  text: `select r.updated_at, r.ttl_seconds, case when $5::boolean then r.data end from cubby_record as r
+  text: `select r.updated_at, r.ttl_seconds, case when $5::boolean then r.data end from cubby_record_8 as r
     where ${theRecord} and ${live(4)}`,
 }
 

@@ -4,6 +4,7 @@ import type { Awaitable } from '../../../core/awaitable.ts'
 import type { ApiKey, ApiKeys, Caller, KeyRoll, KeyUse, RollResult } from '../../../store/api-keys.ts'
 import { holderOf, noOrg, organization } from '../connection/database.ts'
 import { bind, type Statement, type Value } from '../connection/driver.ts'
+import { commitOnce, type PostgresIdempotencyKeys } from './idempotency-keys.ts'
 import { changeRegistry, openings, type Registry, refusingGone } from './registry.ts'
 import { epochColumn, keyColumns, toApiKey } from './rows.ts'
 
@@ -81,9 +82,11 @@ export const insertKeyStatement = (...values: Parameters<typeof keyValues>) => b
 
 export class PostgresApiKeys implements ApiKeys {
   readonly #registry: Registry
+  readonly #keys: PostgresIdempotencyKeys
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, keys: PostgresIdempotencyKeys) {
     this.#registry = registry
+    this.#keys = keys
   }
 
   find(text: string): Awaitable<ApiKey | undefined> {
@@ -95,25 +98,23 @@ export class PostgresApiKeys implements ApiKeys {
   }
 
   async create(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
-    if (key.linkExpiresAtMs !== null) return this.#createByLink(caller, key, nowMs)
-    const insert = insertKeyStatement(caller.orgId, key, nowMs, { creatorSeq: caller.apiKey?.seq ?? null })
-    const [made] = await changeRegistry(this.#registry.db, caller, insert)
-    return toApiKey(made!.rows[0]!)
+    return this.#keys.run(caller, () => this.#create(caller, key, nowMs))
   }
 
   /**
    * Changes of an organization run one after another, so a link is used once even if several requests use it at the same time.
    */
-  #createByLink(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
+  #create(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
     const { db } = this.#registry
     const creatorSeq = caller.apiKey?.seq ?? null
-    const creating = db.transaction(holderOf(caller), async ({ send, commit }) => {
-      const used = (await send(...openings(caller), bind(useLink, creatorSeq))).at(-1)!.rows.length > 0
+    const creating = db.transaction(holderOf(caller), async (transaction) => {
+      const opening = key.linkExpiresAtMs === null ? [] : [bind(useLink, creatorSeq)]
+      const opened = await transaction.send(...openings(caller), ...opening)
+      const used = opening.length > 0 && opened.at(-1)!.rows.length > 0
       const insert = used
         ? insertKeyStatement(caller.orgId, { ...key, expiresAtMs: key.linkExpiresAtMs }, nowMs, { creatorSeq: null })
         : insertKeyStatement(caller.orgId, key, nowMs, { creatorSeq })
-      const [made] = await commit(insert)
-      return toApiKey(made!.rows[0]!)
+      return commitOnce(transaction, caller, nowMs, [insert], ([made]) => toApiKey(made!.rows[0]!))
     })
     return refusingGone(db, caller, creating)
   }
@@ -139,25 +140,32 @@ export class PostgresApiKeys implements ApiKeys {
     return revoked
   }
 
-  async roll(caller: Caller, { id, oldEndMs, key }: KeyRoll, nowMs: number): Promise<RollResult> {
+  async roll(caller: Caller, roll: KeyRoll, nowMs: number): Promise<RollResult> {
+    return this.#keys.run(caller, () => this.#roll(caller, roll, nowMs))
+  }
+
+  async #roll(caller: Caller, { id, oldEndMs, key }: KeyRoll, nowMs: number): Promise<RollResult> {
     const { db, cache } = this.#registry
     const { orgId } = caller
     if (id.includes('\0')) return { outcome: 'missing' }
     const opening = openings(caller)
-    const rolling = db.transaction(holderOf(caller), async ({ send, commit }): Promise<RollResult> => {
-      const row = (await send(...opening, bind(lockKey, id, orgId)))[opening.length]!.rows[0]
+    const rolling = db.transaction(holderOf(caller), async (transaction): Promise<RollResult> => {
+      const row = (await transaction.send(...opening, bind(lockKey, id, orgId)))[opening.length]!.rows[0]
       if (row === undefined) return { outcome: 'missing' }
       const old = toApiKey(row)
       if (!canBeRolled(old, nowMs)) return { outcome: 'inactive', old }
       const { newKey, oldKey } = endsOfRoll(old, oldEndMs, nowMs)
       const origin = { creatorSeq: caller.apiKey?.seq ?? null, rolledFrom: old.id }
       // The new key comes first: a key that rolls itself must not be limited by the end that this gives it.
-      const [made, , moved] = await commit(
+      const writes = [
         insertKeyStatement(orgId, { ...key, ...newKey }, nowMs, origin),
         bind(endRolledKey, old.seq, oldKey.expiresAtMs, oldKey.revokedAtMs, key.id),
         bind(moveEpoch),
-      )
-      return { outcome: 'rolled', apiKey: toApiKey(made!.rows[0]!, Number(moved!.rows[0]![0])) }
+      ]
+      return commitOnce(transaction, caller, nowMs, writes, ([made, , moved]) => ({
+        outcome: 'rolled',
+        apiKey: toApiKey(made!.rows[0]!, Number(moved!.rows[0]![0])),
+      }))
     })
     const result = await refusingGone(db, caller, rolling)
     if (result.outcome !== 'rolled') return result

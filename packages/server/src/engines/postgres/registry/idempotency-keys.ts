@@ -3,8 +3,8 @@ import { CubbyError } from '../../../core/errors.ts'
 import { idempotencyKeyReused, resultToKeep } from '../../../core/idempotency.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { IdempotencyKey, IdempotencyKeys, KeptResult, Once } from '../../../store/idempotency.ts'
-import { type Database, holderOf, type Read } from '../connection/database.ts'
-import { bind, type Statement } from '../connection/driver.ts'
+import { type Database, holderOf, type Transaction } from '../connection/database.ts'
+import { type BoundStatement, bind, type Statement, type StatementResult } from '../connection/driver.ts'
 import { Queues } from '../connection/queues.ts'
 
 const findKept: Statement = {
@@ -21,13 +21,22 @@ const insertKept: Statement = {
     on conflict (scope_id, scope_kind, key_hash) do nothing returning 1`,
 }
 
-/** Keeps the result of a write under the caller's idempotency key, if it has one. The last statement of its transaction. */
-export const keepResult = async (send: Read, { once, orgId }: Caller, nowMs: number, result: unknown): Promise<void> => {
-  const text = once && resultToKeep(result)
-  if (once === undefined || text === undefined) return
+/** Sends the last statements of a write and commits them, with the result under the caller's idempotency key, if it has one. */
+export const commitOnce = async <T>(
+  { send, commit }: Transaction,
+  { once, orgId }: { orgId: number; once?: Once | undefined },
+  nowMs: number,
+  statements: BoundStatement[],
+  resultOf: (answers: StatementResult[]) => T,
+): Promise<T> => {
+  if (once === undefined) return resultOf(await commit(...statements))
+  const result = resultOf(await send(...statements))
   const { scopeId, scopeKind, keyHash, requestHash } = once
-  const [inserted] = await send(bind(insertKept, scopeId, scopeKind, keyHash, requestHash, orgId, nowMs, text))
-  if (inserted!.rows.length === 0) throw idempotencyKeyReused()
+  const keep = bind(insertKept, scopeId, scopeKind, keyHash, requestHash, orgId, nowMs, resultToKeep(result)!)
+  const [kept] = await send(keep)
+  if (kept!.rows.length === 0) throw idempotencyKeyReused()
+  await commit()
+  return result
 }
 
 export class PostgresIdempotencyKeys implements IdempotencyKeys {
@@ -46,7 +55,7 @@ export class PostgresIdempotencyKeys implements IdempotencyKeys {
   }
 
   /**
-   * Runs a write once for the caller's key; `write` calls `keepResult`. If an earlier request was applied, also one that was
+   * Runs a write once for the caller's key; `write` calls `commitOnce`. If an earlier request was applied, also one that was
    * in flight on another process meanwhile, its result is returned.
    */
   run<T>(caller: Caller, write: () => Promise<T>): Awaitable<T> {

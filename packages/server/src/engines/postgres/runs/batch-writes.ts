@@ -1,6 +1,5 @@
 import type { RunStatus } from '../../../core/tasks/run.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { OperationResult } from '../../../store/records.ts'
 import {
   type AddResult,
   type Batch,
@@ -14,9 +13,10 @@ import { bytesArray, textArray } from '../connection/arrays.ts'
 import { type Database, holderOf, type Transaction } from '../connection/database.ts'
 import { type BoundStatement, bind } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
-import { decidePatches, hasPatch } from '../records/record-patches.ts'
+import { decidePatches, hasPatch, patchedRecords } from '../records/record-patches.ts'
 import { batchStatements, type Change, type RecordWrites, raceAttemptsMax } from '../records/record-writes.ts'
 import { guardBatch } from '../records/statements.ts'
+import { commitOnce, type PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { lockForBatch } from '../tasks/statements.ts'
 import { addLocks, decideAdd, decideFinish, finishLocks } from './run-changes.ts'
 import {
@@ -34,17 +34,21 @@ export class BatchWrites {
   readonly #db: Database
   readonly #records: RecordWrites
   readonly #clock: Clock
+  readonly #keys: PostgresIdempotencyKeys
 
-  constructor(db: Database, records: RecordWrites, clock: Clock) {
+  constructor(db: Database, records: RecordWrites, clock: Clock, keys: PostgresIdempotencyKeys) {
+    this.#keys = keys
     this.#db = db
     this.#records = records
     this.#clock = clock
   }
 
-  apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
+  async apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
     const { table, records } = batch
-    if (table === undefined || !hasPatch(records)) return this.#apply(caller, batch, nowMs)
-    return this.#records.patchTurns.run(table, records, () => this.#apply(caller, batch, nowMs))
+    return this.#keys.run(caller, () => {
+      if (table === undefined || !hasPatch(records)) return this.#apply(caller, batch, nowMs)
+      return this.#records.patchQueues.run(patchedRecords(table, records), () => this.#apply(caller, batch, nowMs))
+    })
   }
 
   async #apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
@@ -65,7 +69,8 @@ export class BatchWrites {
 
   #attempt(caller: Caller, { table, records, tasks }: Batch, nowMs: number): Promise<BatchResult> {
     const at = this.#clock(nowMs)
-    return this.#db.transaction(holderOf(caller), async ({ send, commit }): Promise<BatchResult> => {
+    return this.#db.transaction(holderOf(caller), async (transaction): Promise<BatchResult> => {
+      const { send } = transaction
       if (tasks.length > 1) await lockInOrder(send, tasks)
       const runIds: string[] = []
       const changes: BatchedChange[] = []
@@ -86,10 +91,12 @@ export class BatchWrites {
         writes = decision.writes
       }
       if (table === undefined) {
-        await commit(...writes)
-        return { applied: true, results: [], runIds, changes }
+        return commitOnce(transaction, caller, nowMs, writes, () => ({ applied: true, results: [], runIds, changes }))
       }
-      const decided = hasPatch(records) ? await decidePatches(send, writes, table, records, nowMs) : undefined
+      const guard = bind(guardBatch, table.id, caller.apiKey?.seq ?? null)
+      const decided = hasPatch(records)
+        ? await decidePatches(send, [...writes, guard], table, records, nowMs)
+        : undefined
       if (decided !== undefined) {
         if ('applied' in decided) {
           return { applied: false, failedRecord: decided.failedOperation, current: decided.current }
@@ -97,10 +104,12 @@ export class BatchWrites {
         writes = []
       }
       const { bound, readResults } = batchStatements(table, decided?.operations ?? (records as Change[]), nowMs)
-      const guard = bind(guardBatch, table.id, caller.apiKey?.seq ?? null)
-      const answers = await commit(...writes, guard, ...bound)
-      const results: OperationResult[] = readResults(answers.slice(writes.length + 1))
-      return { applied: true, results, runIds, changes }
+      return commitOnce(transaction, caller, nowMs, [...writes, guard, ...bound], (answers) => ({
+        applied: true,
+        results: readResults(answers.slice(writes.length + 1)),
+        runIds,
+        changes,
+      }))
     })
   }
 }

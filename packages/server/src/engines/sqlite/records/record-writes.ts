@@ -65,7 +65,7 @@ export class RecordWrites {
   readonly #insert
   readonly #update
   readonly #remove
-  /** The characters of all results of patches since it was last set to 0. */
+  /** The characters that patches have read and written since it was last set to 0, refused ones too. */
   patchedBytes = 0
   #nextId = 0
   #reservedTo = 0
@@ -140,6 +140,7 @@ export class RecordWrites {
 
   /** A patch is about the data that is there, so its checksum is compared whatever its length. */
   #lookedUpWhole(tableId: number, key: RecordKey, { id, updated_at, ttl, data }: WholeRow): Found {
+    this.patchedBytes += data!.length
     const record = { ...key, data: data!, ttlSeconds: ttl, updatedAtMs: updated_at }
     if (takeChecksum(tableId, record) === 'damaged') throw damagedRecord(key)
     return { id, updated_at, ttl, isDamaged: false, data: record.data }

@@ -17,8 +17,8 @@ const cacheKib = 65_536
 /** A commit ends after the claim that reaches this: with it, claims make up at most half of what a commit may have. */
 const claimedBytesMax = commitBytesMax / 2 - claimBytesMax
 
-/** The same for patches, whose requests do not tell how large their results are. */
-const patchedBytesMax = commitBytesMax / 2
+/** The same for patches, whose requests do not tell how much they read and write. */
+const patchedBytesMax = commitBytesMax
 
 /** The functions of commands.ts take parts of this. */
 interface Writers {
