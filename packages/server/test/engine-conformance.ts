@@ -6,6 +6,7 @@ import { batchCases } from './conformance/batches.ts'
 import { besideCases } from './conformance/beside.ts'
 import { concurrencyCases } from './conformance/concurrency.ts'
 import { conditionCases } from './conformance/conditions.ts'
+import { databaseBatchCases } from './conformance/database-batches.ts'
 import { deletedOrganizationCases } from './conformance/deleted-organizations.ts'
 import { expiryCases } from './conformance/expiry.ts'
 import { fileCases } from './conformance/files.ts'
@@ -121,6 +122,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('batches', () => batchCases(it))
     describe('patches', () => patchCases(it))
     describe('idempotency keys', () => idempotencyCases(it))
+    describe('batches over tables', () => databaseBatchCases(it))
     describe('creation order', () => orderCases(it))
     describe('finds', () => findCases(it))
     describe('scans', () => scanCases(it))

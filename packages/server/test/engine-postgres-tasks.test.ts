@@ -118,7 +118,7 @@ describe('claimers on several pools', () => {
           // The condition makes a second count of the run impossible to overlook.
           const records = [putOf(table, id, { data: { n: 1 }, condition: 'absent' })]
           const tasks = [{ op: 'finish' as const, task: bench.task, id, finish: { lease: lease!, result: null } }]
-          const done = await orFailure(engine.runs.applyBatch(caller, { table, records, tasks }, 0))
+          const done = await orFailure(engine.runs.applyBatch(caller, { parts: [{ table, records }], tasks }, 0))
           if (done?.applied === false) expect(done).toMatchObject({ refused: 'lease_lost' })
         }
         await orFailure(engine.runs.expireLeases(0, 50))
@@ -253,8 +253,7 @@ describe('processes that add at once', () => {
           from.runs.applyBatch(
             caller,
             {
-              table,
-              records: [putOf(table, `o${i}`)],
+              parts: [{ table, records: [putOf(table, `o${i}`)] }],
               // In both orders: they must not wait for each other for ever.
               tasks: (i % 2 === 0 ? ['a', 'b'] : ['b', 'a']).map((key) => ({
                 ...{ op: 'run', task: bench.task, run: newRun({ key }) },
@@ -296,7 +295,7 @@ test('batches that finish a run of one key and run the others never deadlock', a
           // Each in another order, and after what it finishes.
           const others = keys.map((_, i) => keys[(i + me) % keys.length]!)
           const adds = others.map((key) => ({ op: 'run', task: bench.task, run: newRun({ key }) }))
-          const batch = { table: undefined, records: [], tasks: [finish, ...adds] as never }
+          const batch = { parts: [], tasks: [finish, ...adds] as never }
           expect(await from.runs.applyBatch(caller, batch, Date.now())).toMatchObject({ applied: true })
           done++
         }

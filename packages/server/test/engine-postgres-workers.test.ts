@@ -174,7 +174,7 @@ const writes: Record<string, (engine: Engine) => Promise<() => Promise<unknown>>
     return () =>
       engine.runs.applyBatch(
         tenant.caller,
-        { table, records: [putOf(table, 'k')], tasks: [{ op: 'run', task, run }] },
+        { parts: [{ table, records: [putOf(table, 'k')] }], tasks: [{ op: 'run', task, run }] },
         Date.now(),
       )
   },

@@ -53,7 +53,7 @@ const checkOperation = (operation: RecordKey & Condition, prefix: string) => {
   return parseCondition(operation, prefix)
 }
 
-const writeOperation = (operation: RecordKey & Condition & { op: string }, prefix: string): WrittenOperation => {
+export const writeOperation = (operation: RecordKey & Condition & { op: string }, prefix: string): WrittenOperation => {
   const ifUpdatedAt = checkOperation(operation, prefix)
   return {
     key: operation,
@@ -63,7 +63,7 @@ const writeOperation = (operation: RecordKey & Condition & { op: string }, prefi
 }
 
 /** Each of several operations has its own condition. One given for all of them is rejected, not ignored. */
-const refuseCondition = (options: RequestOptions & Condition): void => {
+export const refuseCondition = (options: RequestOptions & Condition): void => {
   if (parseCondition(options) === undefined) return
   throw refusal('invalid_request', 'options', 'has a condition; with many records, put it into each of them.')
 }
@@ -209,7 +209,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     )
   }
 
-  /** Applies 1 to 25 operations, all or none: puts, patches and deletes of records, runs to add and runs to finish. */
+  /** Applies 1 to 25 operations, all or none: puts, patches, deletes and checks of records, runs to add and runs to finish. */
   async batch(operations: readonly TableOperation<Data>[], options: RequestOptions = {}): Promise<BatchResponse> {
     refuseCondition(options)
     return this.#sendBatch(
@@ -221,7 +221,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
   }
 
   #sendBatch(operations: BatchPart[], options: RequestOptions): Promise<BatchResponse> {
-    return sendBatch(this.#send, this.#path, operations, options)
+    return sendBatch(this.#send, `${this.#path}/batch`, operations, options)
   }
 
   /** A batch does not say whether a record existed. So this reads the record, then removes that version. */

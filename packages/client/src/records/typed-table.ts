@@ -122,9 +122,15 @@ export interface RecordPatch<Data> {
 
 export type SaveOperation<Data> = SaveRecord<Data> & BatchCondition
 
+/** An operation on a record of a table that it names, or on a run of a task. */
+export type DatabaseOperation<Data = Record<string, unknown>> =
+  | (Exclude<TableOperation<Data>, RunChange> & { table: string })
+  | RunChange
+
 /** Records of the table, and runs of tasks of the same database. */
 export type TableOperation<Data> =
   | (SaveOperation<Data> & { op: 'put' })
   | (RecordKey & RecordPatch<Data> & BatchCondition & { op: 'patch' })
   | (RecordKey & BatchCondition & { op: 'delete' })
+  | (RecordKey & BatchCondition & { op: 'check' })
   | RunChange

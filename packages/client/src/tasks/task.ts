@@ -157,7 +157,7 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
 
   /** Adds and finishes 1 to 25 runs, all or none. `Table.batch` does so together with records. */
   async batch(operations: readonly OwnRunChange[], options: RequestOptions = {}): Promise<TaskBatchResponse> {
-    return sendBatch(this.#send, this.#path, operations.map(writeRunChange), options)
+    return sendBatch(this.#send, `${this.#path}/batch`, operations.map(writeRunChange), options)
   }
 
   /** Claims due runs: nobody else gets them while their leases last. `work` does this and the rest of a worker. */

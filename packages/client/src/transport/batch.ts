@@ -15,8 +15,5 @@ export const batchBody = (parts: BatchPart[]): string => `{"operations":[${parts
 /** A batch is all or none, so one guarded operation protects the others too. */
 export const sendBatch = <T>(send: Send, path: string, parts: BatchPart[], options: RequestOptions): Promise<T> => {
   const isSafe = parts.some(({ guarded }) => guarded) || parts.every(({ repeatable }) => repeatable)
-  return send(
-    { method: 'POST', path: `${path}/batch`, effect: isSafe ? 'once' : 'write', body: batchBody(parts) },
-    options,
-  )
+  return send({ method: 'POST', path, effect: isSafe ? 'once' : 'write', body: batchBody(parts) }, options)
 }

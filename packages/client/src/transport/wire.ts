@@ -224,11 +224,26 @@ export interface DeleteOperation extends RecordKey {
   ifUpdatedAt?: number | null
 }
 
-export type BatchOperation<Data = Record<string, unknown>> = PutOperation<Data> | PatchOperation | DeleteOperation
+/** Writes nothing. It must hold when the batch is committed. */
+export interface CheckOperation extends RecordKey {
+  op: 'check'
+  ifUpdatedAt: number | null
+}
+
+export type BatchOperation<Data = Record<string, unknown>> =
+  | PutOperation<Data>
+  | PatchOperation
+  | DeleteOperation
+  | CheckOperation
 
 /** `POST /v1/:db/:table/batch`: 1 to 25 operations, all or none. */
 export interface BatchRequest<Data = Record<string, unknown>> {
   operations: BatchOperation<Data>[]
+}
+
+/** `POST /v1/:db/_batch`: 1 to 100 operations on tables of the database, all or none. */
+export interface DatabaseBatchRequest<Data = Record<string, unknown>> {
+  operations: (BatchOperation<Data> & { table: string })[]
 }
 
 export interface BatchResponse {

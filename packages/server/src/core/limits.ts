@@ -21,6 +21,9 @@ export const ttlSecondsMax = 253_402_300_799
 /** The ttl of a put may be this far in the past. An earlier one is a mistake. */
 export const ttlPastSecondsMax = 86_400
 export const batchOperationsMax = 25
+/** The operations of a batch over several tables, and the tables and tasks that it names. */
+export const databaseBatchOperationsMax = 100
+export const databaseBatchTablesMax = 25
 export const findKeysMax = 100
 /** The pointers of a patch, those of `increment` and `append` together. */
 export const patchPointersMax = 25

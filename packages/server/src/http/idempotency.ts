@@ -3,7 +3,7 @@ import { CubbyError } from '../core/errors.ts'
 import { idempotencyKeyHeader, idempotencyKeyReused, parseIdempotencyKey } from '../core/idempotency.ts'
 import { parseCollection } from '../core/items/collection.ts'
 import type { OnceRequest } from '../operations/once.ts'
-import { scopeOfOrganization, scopeOfTable } from '../operations/once.ts'
+import { scopeOfDatabase, scopeOfOrganization, scopeOfTable } from '../operations/once.ts'
 import type { AnyOperation } from '../operations/operation.ts'
 import type { IdempotencyKey, KeptResult } from '../store/idempotency.ts'
 import type { Exchange } from './exchange.ts'
@@ -106,6 +106,7 @@ const findKept = async (
   const { engine, apiKey } = access
   const { orgId } = apiKey
   const find = (scope: Omit<IdempotencyKey, 'keyHash'>) => engine.idempotencyKeys.find({ ...scope, keyHash })
+  if (idempotencyScope === 'database') return find(scopeOfDatabase(orgId, params.db!))
   if (idempotencyScope === 'organization') return find(scopeOfOrganization(orgId))
   if (idempotencyScope === 'task') {
     const task = await engine.tasks.find(orgId, params.db!, params.task!)

@@ -26,6 +26,7 @@ import { deleteOrganizationOperation } from './organizations/delete-organization
 import { listOrganizationsOperation } from './organizations/list-organizations.ts'
 import { restoreOrganizationOperation } from './organizations/restore-organization.ts'
 import { applyBatchOperation } from './records/apply-batch.ts'
+import { applyDatabaseBatchOperation } from './records/apply-database-batch.ts'
 import { deleteRecordOperation } from './records/delete-record.ts'
 import { findRecordsOperation } from './records/find-records.ts'
 import { getRecordOperation } from './records/get-record.ts'
@@ -72,6 +73,7 @@ export const operations = [
   queryRecordsOperation,
   findRecordsOperation,
   applyBatchOperation,
+  applyDatabaseBatchOperation,
   getRecordOperation,
   deleteRecordOperation,
   getItemOperation,

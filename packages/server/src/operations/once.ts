@@ -13,20 +13,27 @@ export interface OnceRequest extends Pick<Once, 'keyHash'> {
   kept?: object
 }
 
-export const scopeOfTable = ({ id }: Pick<Table, 'id'>): Pick<Once, 'scopeId' | 'scopeKind'> => ({
+export type IdempotencyScope = Pick<Once, 'scopeId' | 'scopeKind'>
+
+export const scopeOfTable = ({ id }: Pick<Table, 'id'>): IdempotencyScope => ({
   scopeId: id,
   scopeKind: 'table',
 })
 
-export const scopeOfOrganization = (orgId: number): Pick<Once, 'scopeId' | 'scopeKind'> => ({
+export const scopeOfOrganization = (orgId: number): IdempotencyScope => ({
   scopeId: orgId,
   scopeKind: 'organization',
+})
+
+export const scopeOfDatabase = (orgId: number, db: string): IdempotencyScope => ({
+  scopeId: orgId,
+  scopeKind: `organization/${db}`,
 })
 
 /** Writes under the idempotency key of the request, if it has one. `scope`: what the key belongs to. */
 export const writeOnce = async <T extends object>(
   access: Access | OperatorAccess,
-  scope: Pick<Once, 'scopeId' | 'scopeKind'>,
+  scope: IdempotencyScope,
   write: (caller: Caller) => Promise<T>,
 ): Promise<T> => {
   const once = access.apiKey === undefined ? undefined : access.once

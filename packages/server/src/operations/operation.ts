@@ -116,7 +116,7 @@ interface Operation<Id extends string, Input, Output> extends InputRules {
   /** The name of the tool for agents that does it. */
   readonly tool?: string
   /** What an idempotency key of a request belongs to. Absent: the operation takes none. */
-  readonly idempotencyScope?: 'table' | 'task' | 'organization'
+  readonly idempotencyScope?: 'table' | 'task' | 'database' | 'organization'
   /** Callers may ask for an answer without data. */
   readonly respondsMinimal?: true
   /** The version of what it returns. */

@@ -34,7 +34,13 @@ export interface PatchOperation extends RecordKey, PatchToApply {
   wantsData: boolean
 }
 
-export type RecordOperation = PutOperation | DeleteOperation | PatchOperation
+/** Writes nothing. Its condition must hold when the write is committed. */
+export interface CheckOperation extends RecordKey {
+  op: 'check'
+  condition: Condition
+}
+
+export type RecordOperation = PutOperation | DeleteOperation | PatchOperation | CheckOperation
 
 export interface PatchResult {
   updatedAtMs: number
@@ -44,8 +50,8 @@ export interface PatchResult {
   data?: string
 }
 
-/** The result of a put is the new version, that of a delete is whether there was a record. */
-export type OperationResult = { updatedAtMs: number } | { deleted: boolean } | PatchResult
+/** The result of a put is the new version, that of a delete is whether there was a record. A check has none. */
+export type OperationResult = { updatedAtMs: number } | { deleted: boolean } | PatchResult | { checked: true }
 
 export type WriteResult =
   | { applied: true; results: OperationResult[] }

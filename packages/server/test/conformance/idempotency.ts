@@ -125,8 +125,12 @@ export const idempotencyCases = (it: Case): void => {
     expect(JSON.stringify(again)).not.toContain('ada')
 
     const batch = (id: string) => ({
-      table: fixture.table,
-      records: [patchOf(fixture.table, 'n', { increment: { '/n': 1 } }), putOf(fixture.table, 'a')],
+      parts: [
+        {
+          table: fixture.table,
+          records: [patchOf(fixture.table, 'n', { increment: { '/n': 1 } }), putOf(fixture.table, 'a')],
+        },
+      ],
       tasks: [{ op: 'run' as const, task, run: { ...run, id } }],
     })
     const keyed = caller(fixture.table.id, 'batch')
@@ -141,8 +145,7 @@ export const idempotencyCases = (it: Case): void => {
     expect(await fixture.get('n')).toMatchObject({ data: '{"n":1}' })
     const ofTask = caller(task.id, 'batch')
     const runs = (id: string) => ({
-      table: undefined,
-      records: [],
+      parts: [],
       tasks: [{ op: 'run' as const, task, run: { ...run, id } }],
     })
     expect(await engine.runs.applyBatch(ofTask, runs('run_5'), startMs)).toMatchObject({ runIds: ['run_5'] })

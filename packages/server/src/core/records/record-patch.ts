@@ -1,6 +1,6 @@
 import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
-import { batchBodyBytesMax, dataBytesMax } from '../limits.ts'
+import { batchBodyBytesMax } from '../limits.ts'
 import { type Members, refuseUnknownMembers } from '../members.ts'
 import { type IndexEntries, type Indices, readIndexEntries } from '../tables/indices.ts'
 import { type Span, valueSpan } from '../text/json-span.ts'
@@ -99,16 +99,18 @@ const entriesOf = (indices: Indices, data: string, prefix: string): IndexEntries
 }
 
 /** The results of all patches of a batch have a limit, as the body of a batch of puts has. */
-export const refuseLargeResults = (results: readonly { data: string }[]): void => {
-  if (results.length * dataBytesMax <= batchBodyBytesMax) return
-  let bytes = 0
-  for (const { data } of results) bytes += Buffer.byteLength(data)
-  if (bytes <= batchBodyBytesMax) return
-  throw new CubbyError(
-    'record_too_large',
-    `The results of the patches have ${bytes} bytes of JSON; a batch takes at most ${batchBodyBytesMax}.`,
-    { field: 'operations', hint: 'Send the patches in several batches.' },
-  )
+export class PatchResults {
+  #bytes = 0
+
+  add(data: string): void {
+    this.#bytes += Buffer.byteLength(data)
+    if (this.#bytes <= batchBodyBytesMax) return
+    throw new CubbyError(
+      'record_too_large',
+      `The results of the patches have more than ${batchBodyBytesMax} bytes of JSON, which a batch takes at most.`,
+      { field: 'operations', hint: 'Send the patches in several batches.' },
+    )
+  }
 }
 
 /** The characters that a patch brings. */

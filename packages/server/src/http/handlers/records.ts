@@ -6,6 +6,7 @@ import { noRangeKey } from '../../core/records/record-key.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { parseAddress } from '../../operations/access.ts'
 import { applyBatch, batchJson, parseBatchInSlices } from '../../operations/records/apply-batch.ts'
+import { applyDatabaseBatch, parseDatabaseBatchInSlices } from '../../operations/records/apply-database-batch.ts'
 import { deleteRecord } from '../../operations/records/delete-record.ts'
 import { findRecords, parseFindInSlices, presentFound } from '../../operations/records/find-records.ts'
 import { findRecord, type GetRecordInput, recordNotFound } from '../../operations/records/get-record.ts'
@@ -105,6 +106,16 @@ export const recordHandlers = {
         )
       }),
     )
+  },
+
+  async applyDatabaseBatch(exchange: Exchange): Promise<Response> {
+    const db = parseName(exchange.params.db, 'db')
+    const text = await exchange.readBody(batchBodyBytesMax)
+    const operations = await exchange.runSlices(parseDatabaseBatchInSlices(text, exchange.nowMs))
+    refuseExtras(exchange)
+    const { access, nowMs } = exchange
+    const output = await applyDatabaseBatch(access, { db, operations }, nowMs, (slices) => exchange.runSlices(slices))
+    return respondText(exchange.requestId, batchJson(output))
   },
 
   async applyBatch(exchange: Exchange): Promise<Response> {

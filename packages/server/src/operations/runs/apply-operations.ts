@@ -1,11 +1,10 @@
 import { CubbyError } from '../../core/errors.ts'
 import { isRunId } from '../../core/tasks/run-id.ts'
-import type { RecordOperation } from '../../store/records.ts'
-import type { BatchResult, TaskOperation } from '../../store/runs.ts'
+import type { BatchPart, BatchResult, TaskOperation } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
 import type { Access } from '../access.ts'
 import { requireTask, requireTaskOrDeleted } from '../lifecycle.ts'
-import { scopeOfTable, writeOnce } from '../once.ts'
+import { type IdempotencyScope, writeOnce } from '../once.ts'
 import { findDeletedWithRun, leaseLost, runNotFound } from './run-access.ts'
 import type { TaskBatchOperation } from './task-operations.ts'
 
@@ -13,11 +12,6 @@ import type { TaskBatchOperation } from './task-operations.ts'
 export interface Positioned<Operation> {
   position: number
   operation: Operation
-}
-
-interface RecordWrites {
-  table: Table
-  operations: RecordOperation[]
 }
 
 /** Names a field of an operation: `operations[3].task`. */
@@ -90,14 +84,14 @@ const elsewhere = async (
 }
 
 /**
- * Writes records of one table, and adds and finishes runs of tasks of the database: all or nothing. A record whose condition
- * does not hold is in the result; `scope`: the table or task that an idempotency key belongs to; what is wrong with a run is thrown.
+ * Writes records of tables, and adds and finishes runs of tasks of the database: all or nothing. A record whose condition
+ * does not hold is in the result; `scope`: what an idempotency key belongs to; what is wrong with a run is thrown.
  */
 export const applyOperations = async (
   access: Access,
-  scope: Table,
+  scope: IdempotencyScope,
   db: string,
-  records: RecordWrites | undefined,
+  parts: BatchPart[],
   tasks: Positioned<TaskBatchOperation>[],
   nowMs: number,
 ): Promise<Exclude<BatchResult, Refusal>> => {
@@ -108,7 +102,7 @@ export const applyOperations = async (
     return once.kept as Exclude<BatchResult, Refusal>
   }
   const resolved = await resolveAll(access, db, tasks, nowMs)
-  const batch = { table: records?.table, records: records?.operations ?? [], tasks: resolved }
+  const batch = { parts, tasks: resolved }
   const moved = new Set<number>()
   for (;;) {
     const result = await write(access, scope, db, batch, tasks, nowMs)
@@ -128,14 +122,14 @@ export const applyOperations = async (
 
 const write = async (
   access: Access,
-  scope: Table,
+  scope: IdempotencyScope,
   db: string,
   batch: Parameters<Access['engine']['runs']['applyBatch']>[1],
   tasks: Positioned<TaskBatchOperation>[],
   nowMs: number,
 ): Promise<BatchResult> => {
   try {
-    return await writeOnce(access, scopeOfTable(scope), (caller) => access.engine.runs.applyBatch(caller, batch, nowMs))
+    return await writeOnce(access, scope, (caller) => access.engine.runs.applyBatch(caller, batch, nowMs))
   } catch (error) {
     // A task was deleted since: looked up again, the error names it.
     if (error instanceof CubbyError && error.code === 'task_not_found') await resolveAll(access, db, tasks, nowMs)

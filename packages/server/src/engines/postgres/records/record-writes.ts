@@ -21,7 +21,7 @@ import { Queues } from '../connection/queues.ts'
 import type { Dialect } from '../dialect.ts'
 import { commitOnce, type PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { compareKeys, inLockOrder, keyValues } from './lock-order.ts'
-import { decidePatches, hasPatch, patchedRecords } from './record-patches.ts'
+import { type DecidedPart, decideWrite, mustDecide, patchedRecords, type WritePart } from './record-patches.ts'
 import * as sql from './statements.ts'
 import { requireActive, stateStatement } from './write-guard.ts'
 
@@ -144,6 +144,23 @@ export const batchStatements = (table: Table, operations: Change[], nowMs: numbe
   return { bound, readResults }
 }
 
+/** The same for parts that were decided, in which a table may have more operations than one draw of ids is for. */
+export const decidedStatements = (parts: DecidedPart[], nowMs: number) => {
+  const bound: BoundStatement[] = []
+  const readers = parts.map(({ table, operations, checkedAbsent, readResults }) => {
+    const chunks: ((answers: StatementResult[]) => OperationResult[])[] = []
+    for (let at = 0; at < operations.length; at += batchOperationsMax) {
+      const chunk = batchStatements(table, operations.slice(at, at + batchOperationsMax), nowMs)
+      const from = bound.length
+      bound.push(...chunk.bound)
+      chunks.push((answers) => chunk.readResults(answers.slice(from, from + chunk.bound.length)))
+    }
+    bound.push(...checkedAbsent.map((key) => ({ statement: sql.removeLock, values: keyValues(table, key) })))
+    return (answers: StatementResult[]) => readResults(chunks.flatMap((read) => read(answers)))
+  })
+  return { bound, readResults: (answers: StatementResult[]) => readers.map((read) => read(answers)) }
+}
+
 /** A statement writes each record once, has one current second, and a bounded number of bytes. */
 const canGoTogether = (together: PutCall[], next: PutCall): boolean => {
   let bytes = next.put.data.length
@@ -185,9 +202,10 @@ export class RecordWrites {
   }
 
   async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
-    if (caller.once !== undefined || hasPatch(operations)) {
+    if (caller.once !== undefined || mustDecide(operations)) {
+      const part = { table, records: operations }
       return this.#keys.run(caller, () =>
-        this.patchQueues.run(patchedRecords(table, operations), () => this.#decide(caller, table, operations, nowMs)),
+        this.patchQueues.run(patchedRecords(part), () => this.#decide(caller, part, nowMs)),
       )
     }
     const changes = operations as Change[]
@@ -312,16 +330,18 @@ export class RecordWrites {
     }
   }
 
-  async #decide(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
+  async #decide(caller: Caller, part: WritePart, nowMs: number): Promise<WriteResult> {
+    const { table } = part
     const guard = this.#guarded ? [{ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
     try {
       return await this.#db.transaction(holderOf(caller), async (transaction): Promise<WriteResult> => {
-        const decided = await decidePatches(transaction.send, guard, table, operations, nowMs)
-        if ('applied' in decided) return decided
-        const { bound, readResults } = batchStatements(table, decided.operations, nowMs)
+        const decided = await decideWrite(transaction.send, guard, [part], nowMs)
+        if (!Array.isArray(decided))
+          return { applied: false, failedOperation: decided.failedOperation, current: decided.current }
+        const { bound, readResults } = decidedStatements(decided, nowMs)
         return commitOnce(transaction, caller, nowMs, [...guard, ...bound], (answers) => ({
           applied: true,
-          results: decided.readResults(readResults(answers.slice(guard.length))),
+          results: readResults(answers.slice(guard.length))[0]!,
         }))
       })
     } catch (error) {

@@ -196,6 +196,12 @@ export const readLocked: Statement = {
     where ${theRecord} and ${live(4)}`,
 }
 
+/** Removes the row that a lock has made for a record that is not there. */
+export const removeLock: Statement = {
+  name: 'remove_lock',
+  text: `delete from cubby_record_8 as r where ${theRecord} and r.id = 0`,
+}
+
 const deleteHolds: Record<ConditionKind, string> = {
   none: 'true',
   exists: 'w.live',

@@ -13,8 +13,14 @@ import { bytesArray, textArray } from '../connection/arrays.ts'
 import { type Database, holderOf, type Transaction } from '../connection/database.ts'
 import { type BoundStatement, bind } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
-import { decidePatches, hasPatch, patchedRecords } from '../records/record-patches.ts'
-import { batchStatements, type Change, type RecordWrites, raceAttemptsMax } from '../records/record-writes.ts'
+import { decideWrite, mustDecide, patchedRecords } from '../records/record-patches.ts'
+import {
+  batchStatements,
+  type Change,
+  decidedStatements,
+  type RecordWrites,
+  raceAttemptsMax,
+} from '../records/record-writes.ts'
 import { guardBatch } from '../records/statements.ts'
 import { commitOnce, type PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { lockForBatch } from '../tasks/statements.ts'
@@ -44,30 +50,29 @@ export class BatchWrites {
   }
 
   async apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
-    const { table, records } = batch
-    return this.#keys.run(caller, () => {
-      if (table === undefined || !hasPatch(records)) return this.#apply(caller, batch, nowMs)
-      return this.#records.patchQueues.run(patchedRecords(table, records), () => this.#apply(caller, batch, nowMs))
-    })
+    const patched = batch.parts.flatMap(patchedRecords)
+    return this.#keys.run(caller, () => this.#records.patchQueues.run(patched, () => this.#apply(caller, batch, nowMs)))
   }
 
   async #apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
-    const { table, records } = batch
+    const { parts } = batch
     for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
       try {
         return await retryDuplicates(() => this.#attempt(caller, batch, nowMs))
       } catch (error) {
         if (!isRaised(error)) throw error
       }
-      const refusal = await this.#records.findRefusal(caller, table!, records, nowMs)
-      if (refusal !== undefined)
-        return { applied: false, failedRecord: refusal.failedOperation, current: refusal.current }
+      for (const [failedPart, { table, records }] of parts.entries()) {
+        const refusal = await this.#records.findRefusal(caller, table, records, nowMs)
+        if (refusal === undefined) continue
+        return { applied: false, failedPart, failedRecord: refusal.failedOperation, current: refusal.current }
+      }
       // Another write made the condition true in between: retry.
     }
     throw unavailable('The records kept changing.')
   }
 
-  #attempt(caller: Caller, { table, records, tasks }: Batch, nowMs: number): Promise<BatchResult> {
+  #attempt(caller: Caller, { parts, tasks }: Batch, nowMs: number): Promise<BatchResult> {
     const at = this.#clock(nowMs)
     return this.#db.transaction(holderOf(caller), async (transaction): Promise<BatchResult> => {
       const { send } = transaction
@@ -90,26 +95,19 @@ export class BatchWrites {
         changes.push(changeOf(decision.outcome))
         writes = decision.writes
       }
-      if (table === undefined) {
-        return commitOnce(transaction, caller, nowMs, writes, () => ({ applied: true, results: [], runIds, changes }))
+      const result: BatchResult = { applied: true, runIds, changes }
+      const guards = parts.map(({ table }) => bind(guardBatch, table.id, caller.apiKey?.seq ?? null))
+      if (parts.length < 2 && !parts.some(({ records }) => mustDecide(records))) {
+        const bound = parts.flatMap(({ table, records }) => batchStatements(table, records as Change[], nowMs).bound)
+        return commitOnce(transaction, caller, nowMs, [...writes, ...guards, ...bound], () => result)
       }
-      const guard = bind(guardBatch, table.id, caller.apiKey?.seq ?? null)
-      const decided = hasPatch(records)
-        ? await decidePatches(send, [...writes, guard], table, records, nowMs)
-        : undefined
-      if (decided !== undefined) {
-        if ('applied' in decided) {
-          return { applied: false, failedRecord: decided.failedOperation, current: decided.current }
-        }
-        writes = []
+      const decided = await decideWrite(send, [...writes, ...guards], parts, nowMs)
+      if (!Array.isArray(decided)) {
+        const { failedPart, failedOperation: failedRecord, current } = decided
+        return { applied: false, failedPart, failedRecord, current }
       }
-      const { bound, readResults } = batchStatements(table, decided?.operations ?? (records as Change[]), nowMs)
-      return commitOnce(transaction, caller, nowMs, [...writes, guard, ...bound], (answers) => ({
-        applied: true,
-        results: readResults(answers.slice(writes.length + 1)),
-        runIds,
-        changes,
-      }))
+      const { bound } = decidedStatements(decided, nowMs)
+      return commitOnce(transaction, caller, nowMs, [...guards, ...bound], () => result)
     })
   }
 }

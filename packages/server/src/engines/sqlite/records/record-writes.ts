@@ -2,7 +2,7 @@ import { storedData, takeChecksum } from '../../../core/records/checksum.ts'
 import { holds } from '../../../core/records/condition.ts'
 import { isExpired } from '../../../core/records/expiry.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
-import { patchRecord, refuseLargeResults } from '../../../core/records/record-patch.ts'
+import { PatchResults, patchRecord } from '../../../core/records/record-patch.ts'
 import { slots } from '../../../core/tables/indices.ts'
 import type {
   OperationResult,
@@ -101,9 +101,9 @@ export class RecordWrites {
   /**
    * All operations or none, unless it throws: then some may have been applied, and the transaction must be rolled back. Every
    * record is looked up before the first write, which is safe because there is no other writer and no two
-   * operations name the same record.
+   * operations name the same record. `patches`: those of the batch so far.
    */
-  write(tableId: number, operations: RecordOperation[], nowMs: number): WriteResult {
+  write(tableId: number, operations: RecordOperation[], nowMs: number, patches = new PatchResults()): WriteResult {
     const found = operations.map((operation) => this.#lookup(tableId, operation))
     for (let i = 0; i < operations.length; i++) {
       const { condition } = operations[i]!
@@ -112,10 +112,11 @@ export class RecordWrites {
       if (!holds(condition, current)) return { applied: false, failedOperation: i, current }
     }
     // A patch may be refused, which is safe only before the first write.
-    const patched = this.#patched(operations, found, nowMs)
+    const patched = this.#patched(operations, found, nowMs, patches)
     const results = operations.map((operation, i): OperationResult => {
       if (operation.op === 'delete') return { deleted: this.#delete(tableId, operation, found[i]!, nowMs) }
       if (operation.op === 'put') return { updatedAtMs: this.#put(tableId, operation, found[i]!, nowMs) }
+      if (operation.op === 'check') return { checked: true }
       const put = patched!.get(operation)!
       const { data, ttlSeconds } = put
       const result = { updatedAtMs: this.#put(tableId, put, found[i]!, nowMs), ttlSeconds, length: data.length }
@@ -151,6 +152,7 @@ export class RecordWrites {
     operations: RecordOperation[],
     found: (Found | null)[],
     nowMs: number,
+    results: PatchResults,
   ): Map<PatchOperation, PutOperation> | undefined {
     if (!operations.some(({ op }) => op === 'patch')) return undefined
     const patched = new Map<PatchOperation, PutOperation>()
@@ -161,9 +163,9 @@ export class RecordWrites {
       const current = live === undefined ? undefined : { data: live.data!, ttlSeconds: live.ttl }
       const put = patchRecord(operation, current)
       patched.set(operation, { op: 'put', hashKey, rangeKey, condition: undefined, ...put })
+      results.add(put.data)
       this.patchedBytes += put.data.length
     })
-    refuseLargeResults([...patched.values()])
     return patched
   }
 

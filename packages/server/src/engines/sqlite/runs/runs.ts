@@ -146,9 +146,14 @@ export const sqliteRuns = (store: OpenStore): Runs => {
       return store.channel.submit({ kind: 'retryRun', fence, id, nowMs }, bytesOf(task.id, id))
     },
 
-    applyBatch(caller, { table, records, tasks }, nowMs) {
-      const fence = store.fence(caller, table)
-      let bytes = recordBytesOf(records)
+    applyBatch(caller, { parts, tasks }, nowMs) {
+      const fence = store.fence(caller)
+      let bytes = 0
+      const records = parts.map((part) => {
+        bytes += recordBytesOf(part.records)
+        fence.epoch = Math.min(fence.epoch, part.table.epoch)
+        return { tableId: part.table.id, records: part.records }
+      })
       const commands = tasks.map(({ task, ...others }) => {
         fence.epoch = Math.min(fence.epoch, task.epoch)
         if (others.op === 'run') bytes += others.run.payload.length
@@ -159,7 +164,7 @@ export const sqliteRuns = (store: OpenStore): Runs => {
         }
         return { taskId: task.id, ...others }
       })
-      return store.channel.submit({ kind: 'batch', fence, records, tasks: commands, nowMs }, bytes)
+      return store.channel.submit({ kind: 'batch', fence, parts: records, tasks: commands, nowMs }, bytes)
     },
 
     finishedAmong: (runs) =>

@@ -74,7 +74,7 @@ export const encodeGroup = (commands: Command[]): string => {
       push(bytes)
       continue
     }
-    if (command.kind !== 'write' || command.operations.some(({ op }) => op === 'patch')) {
+    if (command.kind !== 'write' || command.operations.some(({ op }) => op === 'patch' || op === 'check')) {
       numbers.push(otherCommand)
       push(JSON.stringify(command))
       continue

@@ -7,11 +7,25 @@ const tablesMax = 10_000
 /** The writer reads, changes and checks the whole record for a patch: this takes the time of a put of so much more data. */
 const patchFactor = 2
 
-const patchesOf = (command: Command): RecordOperation[] => {
-  if (command.kind !== 'write' && command.kind !== 'batch') return []
-  const operations = command.kind === 'write' ? command.operations : command.records
-  return operations.filter(({ op }) => op === 'patch')
+interface Part {
+  tableId: number
+  records: RecordOperation[]
 }
+
+const partsOf = (command: Command): Part[] => {
+  if (command.kind === 'write') return [{ tableId: command.fence.tableId!, records: command.operations }]
+  return command.kind === 'batch' ? command.parts : []
+}
+
+const countOfPatches = ({ records }: Part): number => {
+  let count = 0
+  for (const { op } of records) if (op === 'patch') count++
+  return count
+}
+
+/** The length of the longest result of patches. */
+export const longestPatched = (results: OperationResult[]): number =>
+  results.reduce((longest, result) => ('length' in result ? Math.max(longest, result.length) : longest), 0)
 
 /**
  * Says how much of a commit the patches of a command take. A request does not tell how large the result of its patch is, so a
@@ -21,24 +35,27 @@ export class PatchWeights {
   readonly #lengths = new Map<number, number>()
 
   of(command: Command): number {
-    const patches = patchesOf(command)
-    if (patches.length === 0) return 0
-    return patches.length * patchFactor * (this.#lengths.get(tableOf(command)) ?? dataBytesMax)
+    let weight = 0
+    for (const part of partsOf(command)) {
+      const count = countOfPatches(part)
+      if (count > 0) weight += count * patchFactor * (this.#lengths.get(part.tableId) ?? dataBytesMax)
+    }
+    return weight
   }
 
   /** A large result counts at once, and is forgotten slowly. */
   note(command: Command, outcome: Outcome): void {
-    if (!('value' in outcome) || patchesOf(command).length === 0) return
-    const { results = [] } = outcome.value as { results?: OperationResult[] }
-    const tableId = tableOf(command)
-    for (const result of results) {
-      if (!('length' in result)) continue
-      const length = Math.max(result.length, Math.floor((this.#lengths.get(tableId) ?? 0) * 0.9))
-      this.#lengths.delete(tableId)
-      this.#lengths.set(tableId, length)
-    }
+    if (!('value' in outcome) || (command.kind !== 'write' && command.kind !== 'batch')) return
+    const { results = [], patched } = outcome.value as { results?: OperationResult[]; patched?: number[] }
+    const longest = patched ?? [longestPatched(results)]
+    partsOf(command).forEach(({ tableId }, i) => this.#note(tableId, longest[i] ?? 0))
+  }
+
+  #note(tableId: number, length: number): void {
+    if (length === 0) return
+    const kept = Math.max(length, Math.floor((this.#lengths.get(tableId) ?? 0) * 0.9))
+    this.#lengths.delete(tableId)
+    this.#lengths.set(tableId, kept)
     if (this.#lengths.size > tablesMax) this.#lengths.delete(this.#lengths.keys().next().value!)
   }
 }
-
-const tableOf = (command: Command): number => ('fence' in command ? (command.fence.tableId ?? 0) : 0)
