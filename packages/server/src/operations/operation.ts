@@ -55,9 +55,10 @@ export interface Route {
 /** The call of our client that does the same as an operation. Samples show it with the input of an example. */
 export interface ClientCall {
   /**
-   * The object that has the method: a `table`, `bucket` or `task` that the input names, or one whose methods take that name.
+   * The object that has the method: a `db`, `table`, `bucket` or `task` that the input names, or one whose methods take that
+   * name.
    */
-  readonly on: 'cubby' | 'keys' | 'tables' | 'table' | 'buckets' | 'bucket' | 'tasks' | 'task'
+  readonly on: 'cubby' | 'db' | 'keys' | 'tables' | 'table' | 'buckets' | 'bucket' | 'tasks' | 'task'
   readonly method: string
   /** The name of what it returns. */
   readonly result: string

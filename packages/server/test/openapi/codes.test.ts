@@ -4,6 +4,7 @@ import {
   batchOperationsMax,
   bodyBytesMax,
   dataBytesMax,
+  databaseBatchOperationsMax,
   fileBytesMax,
   findKeysMax,
   plainBodyBytesMax,
@@ -111,7 +112,12 @@ const isPatch = ({ id }: Operation): boolean => id === 'patchRecord'
 const isItemPatch = ({ id }: Operation): boolean => id === 'patchItem'
 const isOfItem = ({ path }: Operation): boolean => path === '/api/collections/{collection}/items/{id}'
 const takesPatch = (operation: Operation): boolean => operation.path === '/v1/{db}/{table}' || isOfItem(operation)
-const isBatch = ({ id }: Operation): boolean => id === 'applyBatch'
+const isDatabaseBatch = ({ id }: Operation): boolean => id === 'applyDatabaseBatch'
+const isBatch = (operation: Operation): boolean => operation.id === 'applyBatch' || isDatabaseBatch(operation)
+/** The body of a batch over tables with this operation on a record. */
+const recordBody = (operation: Json): { body: string } => ({
+  body: JSON.stringify({ operations: [{ table: 'orders', hashKey: 'ada', ...operation }] }),
+})
 const isTaskBatch = ({ id }: Operation): boolean => id === 'applyTaskBatch'
 const isRun = ({ id }: Operation): boolean => id === 'runTask'
 const isFinish = ({ id }: Operation): boolean => id === 'finishRun'
@@ -179,10 +185,12 @@ const faults: Record<
       isRun(operation) ||
       isPatch(operation) ||
       isTaskBatch(operation) ||
+      isDatabaseBatch(operation) ||
       (endsInParameter(operation) && ['hashKey', 'id', 'name'].some((part) => names(part)(operation))),
     spoil: ({ target }, to) => {
       if (isRun(to)) return { body: '{"id":"order 1"}' }
       if (isPatch(to)) return { body: '{"hashKey":"","ttl":null}' }
+      if (isDatabaseBatch(to)) return recordBody({ op: 'delete', hashKey: '' })
       return isTaskBatch(to) ? runsBody({ op: 'run', key: '' }) : { target: withSegment(to, target, '%ff') }
     },
   },
@@ -219,11 +227,15 @@ const faults: Record<
   table_not_found: {
     // If there is no such table it can be created: that is no fault.
     tries: (operation) =>
-      (names('table')(operation) || names('collection')(operation)) && operation.id !== 'createTable',
+      isDatabaseBatch(operation) ||
+      ((names('table')(operation) || names('collection')(operation)) && operation.id !== 'createTable'),
     spoil: ({ target }, to) => ({
-      target: names('table')(to)
-        ? withSegment(to, target, 'invoices', 'table')
-        : withSegment(to, target, 'app.invoices', 'collection'),
+      ...(isDatabaseBatch(to) && recordBody({ op: 'delete', table: 'invoices' })),
+      target: isDatabaseBatch(to)
+        ? target
+        : names('table')(to)
+          ? withSegment(to, target, 'invoices', 'table')
+          : withSegment(to, target, 'app.invoices', 'collection'),
     }),
   },
   bucket_not_found: {
@@ -250,9 +262,29 @@ const faults: Record<
   },
   invalid_ttl: {
     tries: (operation) =>
-      operation.id === 'putFile' || isItemPut(operation) || isPatch(operation) || isItemPatch(operation),
+      isDatabaseBatch(operation) ||
+      operation.id === 'putFile' ||
+      isItemPut(operation) ||
+      isPatch(operation) ||
+      isItemPatch(operation),
     spoil: ({ target }, to) =>
-      isPatch(to) ? { body: '{"hashKey":"a","ttl":4102444800000}' } : { target: add(target, 'ttl=4102444800000') },
+      isDatabaseBatch(to)
+        ? recordBody({ op: 'put', data: {}, ttl: 4102444800000 })
+        : isPatch(to)
+          ? { body: '{"hashKey":"a","ttl":4102444800000}' }
+          : { target: add(target, 'ttl=4102444800000') },
+  },
+  invalid_index_value: {
+    tries: isDatabaseBatch,
+    spoil: () => recordBody({ op: 'put', data: { status: [] } }),
+  },
+  not_a_number: {
+    tries: isDatabaseBatch,
+    spoil: () => recordBody({ op: 'patch', rangeKey: 'o-1', increment: { '/status': 1 } }),
+  },
+  not_an_array: {
+    tries: isDatabaseBatch,
+    spoil: () => recordBody({ op: 'patch', rangeKey: 'o-1', append: { '/status': [1] } }),
   },
   private_file: {
     tries: ({ id }) => id === 'getFile' || id === 'getFileUrl',
@@ -284,6 +316,7 @@ const faults: Record<
       if (isFinish(to)) return { body: JSON.stringify({ lease: 'x', result: large.data }) }
       if (isTaskBatch(to)) return runsBody({ op: 'run', payload: large.data })
       if (isDeclaration(to)) return { body: JSON.stringify({ schedule: { every: 60, payload: large.data } }) }
+      if (isDatabaseBatch(to)) return recordBody({ op: 'put', ...large })
       return { body: JSON.stringify(isPut(to) ? large : { operations: [{ op: 'put', ...large }] }) }
     },
   },
@@ -295,7 +328,8 @@ const faults: Record<
         const keys = Array.from({ length: findKeysMax + 1 }, (_, i) => ({ hashKey: `k${i}` }))
         return { body: JSON.stringify({ keys }) }
       }
-      const operations = Array.from({ length: batchOperationsMax + 1 }, (_, i) => ({ op: 'delete', hashKey: `k${i}` }))
+      const most = isDatabaseBatch(to) ? databaseBatchOperationsMax : batchOperationsMax
+      const operations = Array.from({ length: most + 1 }, (_, i) => ({ op: 'delete', hashKey: `k${i}` }))
       return { body: JSON.stringify({ operations }) }
     },
   },

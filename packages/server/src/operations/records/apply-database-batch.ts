@@ -8,7 +8,7 @@ import type { BatchPart } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, parseNameOf } from '../access.ts'
 import { readBatch, refuseWrongCount } from '../batch-body.ts'
-import { firstOrderAt } from '../example.ts'
+import { firstOrderAt, withClientCondition } from '../example.ts'
 import { requireTable } from '../lifecycle.ts'
 import { scopeOfDatabase } from '../once.ts'
 import { defineOperation } from '../operation.ts'
@@ -185,6 +185,12 @@ export const applyDatabaseBatchOperation = defineOperation({
     tag: 'Queries and batches',
     input: inputOf(recordSchemas.DatabaseBatchRequest, { db: addressMembers.db }, ['db']),
     output: ref('BatchResponse'),
+    client: {
+      on: 'db',
+      method: 'batch',
+      result: 'done',
+      args: ({ operations }) => [(operations as Members[]).map(withClientCondition)],
+    },
     examples: [
       {
         name: 'order',

@@ -10,9 +10,9 @@ import {
   type TaskOperation,
 } from '../../../store/runs.ts'
 import type { Connection } from '../connection.ts'
+import { longestPatched } from '../records/longest-patched.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
 import type { Fence, RegistryWrites } from '../registry/registry-writes.ts'
-import { longestPatched } from '../write/patch-weights.ts'
 import type { RunWrites } from './run-writes.ts'
 
 /** The form that a task operation has in a command. */

@@ -1,5 +1,6 @@
 import { dataBytesMax } from '../../../core/limits.ts'
 import type { OperationResult, RecordOperation } from '../../../store/records.ts'
+import { longestPatched } from '../records/longest-patched.ts'
 import type { Command, Outcome } from './command.ts'
 
 const tablesMax = 10_000
@@ -22,10 +23,6 @@ const countOfPatches = ({ records }: Part): number => {
   for (const { op } of records) if (op === 'patch') count++
   return count
 }
-
-/** The length of the longest result of patches. */
-export const longestPatched = (results: OperationResult[]): number =>
-  results.reduce((longest, result) => ('length' in result ? Math.max(longest, result.length) : longest), 0)
 
 /**
  * Says how much of a commit the patches of a command take. A request does not tell how large the result of its patch is, so a
