@@ -181,7 +181,7 @@ export class RecordWrites {
 
   async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
     if (hasPatch(operations)) {
-      return this.patchTurns.run(table, operations, () => this.#patch(caller, table, operations, nowMs))
+      return this.patchTurns.run(caller, table, operations, () => this.#patch(caller, table, operations, nowMs))
     }
     const changes = operations as Change[]
     for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
@@ -309,7 +309,7 @@ export class RecordWrites {
     const guard = this.#guarded ? [{ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
     try {
       return await this.#db.transaction(holderOf(caller), async ({ send, commit }) => {
-        const decided = await decidePatches(send, guard, table, operations, nowMs)
+        const decided = await decidePatches(send, guard, table, operations, nowMs, this.patchTurns)
         if ('applied' in decided) return decided
         const { bound, readResults } = batchStatements(table, decided.operations, nowMs)
         const answers = await commit(...guard, ...bound)

@@ -44,7 +44,7 @@ export class BatchWrites {
   apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
     const { table, records } = batch
     if (table === undefined || !hasPatch(records)) return this.#apply(caller, batch, nowMs)
-    return this.#records.patchTurns.run(table, records, () => this.#apply(caller, batch, nowMs))
+    return this.#records.patchTurns.run(caller, table, records, () => this.#apply(caller, batch, nowMs))
   }
 
   async #apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
@@ -91,7 +91,7 @@ export class BatchWrites {
       }
       const guard = bind(guardBatch, table.id, caller.apiKey?.seq ?? null)
       const decided = hasPatch(records)
-        ? await decidePatches(send, [...writes, guard], table, records, nowMs)
+        ? await decidePatches(send, [...writes, guard], table, records, nowMs, this.#records.patchTurns)
         : undefined
       if (decided !== undefined) {
         if ('applied' in decided) {
