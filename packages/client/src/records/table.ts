@@ -138,7 +138,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
         method: 'PATCH',
         path: this.#path,
         effect: effectOf(typeof condition === 'number'),
-        body: JSON.stringify({ ...parseKey(key), ...change, ttl: ttlSeconds(change.ttl) }),
+        body: JSON.stringify({ ...change, ...parseKey(key), ttl: ttlSeconds(change.ttl) }),
         headers: { ...conditionHeaders(condition), ...(options.minimal && { prefer: 'return=minimal' }) },
       },
       options,

@@ -9,6 +9,7 @@ import type { Table } from '../../../store/tables.ts'
 import type { Read } from '../connection/database.ts'
 import type { BoundStatement, Row } from '../connection/driver.ts'
 import { inLockOrder, keyValues } from './lock-order.ts'
+import type { PatchTurns } from './patch-turns.ts'
 import { lockInBatch, readLocked } from './statements.ts'
 
 // A patch reads a record under the lock of its row, so a write that has one is a transaction of two round trips: locks and
@@ -52,6 +53,7 @@ export const decideWrite = async (
   before: BoundStatement[],
   parts: WritePart[],
   nowMs: number,
+  turns: PatchTurns,
 ): Promise<DecidedPart[] | Refusal> => {
   const locked = await lockRecords(send, before, parts, nowMs)
   for (const [failedPart, { records }] of parts.entries()) {
@@ -63,7 +65,7 @@ export const decideWrite = async (
   }
   const results = new PatchResults()
   const decided: DecidedPart[] = []
-  for (const [i, part] of parts.entries()) decided.push(await decidePart(part, locked[i]!, results))
+  for (const [i, part] of parts.entries()) decided.push(await decidePart(part, locked[i]!, results, turns))
   return decided
 }
 
@@ -97,6 +99,7 @@ const decidePart = async (
   { table, records }: WritePart,
   rows: LockedRow[],
   results: PatchResults,
+  turns: PatchTurns,
 ): Promise<DecidedPart> => {
   const operations: DecidedPart['operations'] = []
   /** The position in `operations` of each that is written. */
@@ -118,7 +121,10 @@ const decidePart = async (
       doneUnits = 0
     }
     const { hashKey, rangeKey } = operation
-    const put = patchRecord(operation, currentOf(rows[i]))
+    const current = currentOf(rows[i])
+    turns.note(table, current?.data.length ?? 0)
+    const put = patchRecord(operation, current)
+    turns.note(table, put.data.length)
     results.add(put.data)
     operations.push({ op: 'put', hashKey, rangeKey, condition: undefined, ...put })
     doneUnits += put.data.length
@@ -138,9 +144,3 @@ const decidePart = async (
 
 const currentOf = (row: LockedRow): { data: string; ttlSeconds: number | null } | undefined =>
   row && { data: row[2]!, ttlSeconds: row[1] == null ? null : Number(row[1]) }
-
-/** The records that a write patches, by name: for `Queues`. */
-export const patchedRecords = ({ table, records }: WritePart): string[] =>
-  records.flatMap(({ op, hashKey, rangeKey }) =>
-    op === 'patch' ? [JSON.stringify([table.id, hashKey, rangeKey])] : [],
-  )

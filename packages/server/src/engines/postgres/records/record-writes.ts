@@ -17,11 +17,11 @@ import type { Coalescer } from '../connection/coalescer.ts'
 import { type Database, holderOf } from '../connection/database.ts'
 import type { BoundStatement, Row, Session, Statement, StatementResult, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
-import { Queues } from '../connection/queues.ts'
 import type { Dialect } from '../dialect.ts'
 import { commitOnce, type PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { compareKeys, inLockOrder, keyValues } from './lock-order.ts'
-import { type DecidedPart, decideWrite, mustDecide, patchedRecords, type WritePart } from './record-patches.ts'
+import { PatchTurns } from './patch-turns.ts'
+import { type DecidedPart, decideWrite, mustDecide, type WritePart } from './record-patches.ts'
 import * as sql from './statements.ts'
 import { requireActive, stateStatement } from './write-guard.ts'
 
@@ -179,8 +179,7 @@ export class RecordWrites {
   readonly #fromArrays: boolean
   readonly #puts: Coalescer<PutCall>
   readonly #keys: PostgresIdempotencyKeys
-  /** Patches of the same record. Nobody else waits: the records of a table belong to one organization. */
-  readonly patchQueues = new Queues()
+  readonly patchTurns = new PatchTurns()
   readonly #putAlone
   readonly #deleteAlone
 
@@ -205,7 +204,7 @@ export class RecordWrites {
     if (caller.once !== undefined || mustDecide(operations)) {
       const part = { table, records: operations }
       return this.#keys.run(caller, () =>
-        this.patchQueues.run(patchedRecords(part), () => this.#decide(caller, part, nowMs)),
+        this.patchTurns.run(caller.orgId, [part], () => this.#decide(caller, part, nowMs)),
       )
     }
     const changes = operations as Change[]
@@ -335,7 +334,7 @@ export class RecordWrites {
     const guard = this.#guarded ? [{ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
     try {
       return await this.#db.transaction(holderOf(caller), async (transaction): Promise<WriteResult> => {
-        const decided = await decideWrite(transaction.send, guard, [part], nowMs)
+        const decided = await decideWrite(transaction.send, guard, [part], nowMs, this.patchTurns)
         if (!Array.isArray(decided))
           return { applied: false, failedOperation: decided.failedOperation, current: decided.current }
         const { bound, readResults } = decidedStatements(decided, nowMs)

@@ -13,7 +13,7 @@ import { bytesArray, textArray } from '../connection/arrays.ts'
 import { type Database, holderOf, type Transaction } from '../connection/database.ts'
 import { type BoundStatement, bind } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
-import { decideWrite, mustDecide, patchedRecords } from '../records/record-patches.ts'
+import { decideWrite, mustDecide } from '../records/record-patches.ts'
 import {
   batchStatements,
   type Change,
@@ -50,8 +50,9 @@ export class BatchWrites {
   }
 
   async apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
-    const patched = batch.parts.flatMap(patchedRecords)
-    return this.#keys.run(caller, () => this.#records.patchQueues.run(patched, () => this.#apply(caller, batch, nowMs)))
+    return this.#keys.run(caller, () =>
+      this.#records.patchTurns.run(caller.orgId, batch.parts, () => this.#apply(caller, batch, nowMs)),
+    )
   }
 
   async #apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
@@ -101,7 +102,7 @@ export class BatchWrites {
         const bound = parts.flatMap(({ table, records }) => batchStatements(table, records as Change[], nowMs).bound)
         return commitOnce(transaction, caller, nowMs, [...writes, ...guards, ...bound], () => result)
       }
-      const decided = await decideWrite(send, [...writes, ...guards], parts, nowMs)
+      const decided = await decideWrite(send, [...writes, ...guards], parts, nowMs, this.#records.patchTurns)
       if (!Array.isArray(decided)) {
         const { failedPart, failedOperation: failedRecord, current } = decided
         return { applied: false, failedPart, failedRecord, current }
