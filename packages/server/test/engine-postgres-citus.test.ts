@@ -41,6 +41,7 @@ setDefaultTimeout(120_000)
  */
 const spanning = [
   ...['find_expired', 'blobs_find_due', 'blobs_keep_alive', 'blobs_abandon', 'blobs_forget', 'dump_blobs'],
+  'dump_idempotency_keys',
   ...['runs_find_expired', 'runs_find_expired_of', 'runs_next_leased', 'runs_find_ahead', 'runs_find_queued'],
   // For an operator who takes the files of another store over, and for verify.
   ...['blobs_adopt', 'blobs_count_adopted'],
@@ -81,7 +82,7 @@ const faultsOf = ({ name, text }: Sent): string[] => {
       continue
     }
     const alias = word === undefined || notAnAlias.includes(word) ? '' : `${word}\\.`
-    const namesTable = new RegExp(`(?:where|and) ${alias}(?:table|task)_id = (?:\\$\\d+|\\d+)(?!\\d)`)
+    const namesTable = new RegExp(`(?:where|and) ${alias}(?:table|task|scope)_id = (?:\\$\\d+|\\d+)(?!\\d)`)
     if (!namesTable.test(sql) && !spans) faults.push('is about records of more than one table')
   }
   return faults

@@ -255,8 +255,13 @@ describe.skipIf(!storeIsEmbedded()).each(released.map((of) => [of.version, of] a
 
     test('a backup of it is restored as a store of this version, with its cursors', async () => {
       const restored = join(top, 'restored')
-      const { exitCode, stderr } = await runCubby(['backup', 'restore', file, '--data', restored])
-      expect([exitCode, stderr]).toEqual([0, ''])
+      // A backup of 0.1 is the file of the store. Later ones also have the bytes of files.
+      const backup = version === 1 ? file : join(top, 'backup')
+      if (version > 1) {
+        const words = ['backup', 'create', backup, '--data', dataDir]
+        expect((await runCubby(words, { program: oldProgram })).exitCode).toBe(0)
+      }
+      expect((await runCubby(['backup', 'restore', backup, '--data', restored])).exitCode).toBe(0)
       expect(versionOf()).toBe(version)
       dataDir = restored
       file = join(restored, 'cubby.db')
