@@ -175,7 +175,15 @@ describe('the rules find', () => {
 
 /** What is not for Citus: it looks at the registry, takes arrays, or is about many tables. By its name in the source. */
 const notOnCitus = [
-  ...['sweep', 'put_batch', 'put_together', 'load_records', 'check_stray', 'check_is_table'],
+  ...[
+    'sweep',
+    'put_batch',
+    'put_together',
+    'load_records',
+    'check_stray',
+    'check_stray_idempotency_keys',
+    'check_is_table',
+  ],
   ...['blobs_take', 'load_blobs', 'check_stray_blobs', 'file_free_old', 'file_put_'],
   ...[
     'runs_due_pushes',
