@@ -20,7 +20,7 @@ export const seriesOf = (suite: SuiteResult, scenario: Scenario, subject: string
 
 const rates = (series: Series): number[] => series.rounds.map(({ requestsPerSecond }) => requestsPerSecond)
 
-/** How many times as fast the first subject is in one scenario. Undefined if one of them was not measured. */
+/** Returns how many times as fast the first subject is in one scenario. Undefined if one of them was not measured. */
 export const speedRatio = (
   suite: SuiteResult | undefined,
   scenario: Scenario,

@@ -26,7 +26,7 @@ export const trackChild = <T extends Bun.Subprocess>(child: T): T => {
   return child
 }
 
-/** For cleanup that is more than ending a process, such as a database server with its files. */
+/** Registers cleanup that is more than ending a process, such as a database server with its files. */
 export const trackCloser = (close: () => Promise<void>): (() => Promise<void>) => {
   const once = async () => {
     if (closers.delete(once)) await close()

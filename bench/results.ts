@@ -39,7 +39,7 @@ export interface Skipped {
 export type Rounds = number[]
 
 export interface GeneratorResult {
-  /** Of the bare HTTP floor, by load tool. */
+  /** The rates of the bare HTTP floor, by load tool. */
   tools: { tool: string; requestsPerSecond: Rounds; serverCpuCores: Rounds; toolCpuCores: Rounds }[]
 }
 
@@ -75,18 +75,18 @@ export interface StartResult {
 }
 
 export interface PurgeResult {
-  /** In the table that is purged. */
+  /** The records in the table that is purged. */
   records: number
   withoutP99Ms: Rounds
   duringP99Ms: Rounds
-  /** How many records were gone at the end of each round. */
+  /** The number of records that were gone at the end of each round. */
   purged: Rounds
 }
 
 export interface FilesResult {
-  /** Of the large file. */
+  /** The size of the large file. */
   megabytes: number
-  /** In MB/s. */
+  /** The rate in MB/s. */
   upload: Rounds
   floorUpload: Rounds
   download: Rounds

@@ -4,7 +4,7 @@ export const median = (values: number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** How much the rounds differ: half of highest minus lowest, divided by the median. */
+/** The spread of the rounds: half of highest minus lowest, divided by the median. */
 export const spread = (values: number[]): number => (Math.max(...values) - Math.min(...values)) / 2 / median(values)
 
 /** The median of the ratios of each round: a slow phase of the machine affects both values of a round. */

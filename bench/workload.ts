@@ -17,7 +17,9 @@ export const scenarioTitles: Record<Scenario, string> = {
 export const pageRows = 50
 export const batchRecords = 25
 
-/** How many records share an index hash. The same at every size, so that a page reads from the whole table. */
+/**
+ * The number of records that share an index hash. It is the same at every size, so that a page reads from the whole table.
+ */
 const groupSize = 500
 
 export const shapeOf = (records: number): Shape => ({ records, groups: Math.max(2, Math.ceil(records / groupSize)) })

@@ -91,7 +91,7 @@ const exportsOf = (code: string): string[] => [
 
 interface SourceFile {
   path: string
-  /** Without comments. */
+  /** The code without comments. */
   code: string
   lines: number
   imports: Import[]

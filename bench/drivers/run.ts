@@ -72,7 +72,7 @@ const dialect = detectDialect(facts, 60_000)
 
 try {
   await fill()
-  // For Bun.sql, whose pool takes no settings for its sessions.
+  // The pool of Bun.sql takes no settings for its sessions.
   for (const setting of [...dialect.planning, 'set synchronous_commit = on']) {
     await server.query(`alter database bench ${setting}`)
   }

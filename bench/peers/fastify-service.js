@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import Fastify from 'fastify'
 
-// What an application developer would write instead of using Cubby: Fastify, a check of the API key, one SQLite table with
-// a JSON column, two indexes on columns taken from it and one on the time, one transaction per request. WAL and
+// The service that an application developer would write instead of using Cubby: Fastify, a check of the API key, one SQLite
+// table with a JSON column, two indexes on columns taken from it and one on the time, one transaction per request. WAL and
 // synchronous=FULL: as durable as Cubby. `node fastify-service.js FILE KEY`.
 
 const [, , file, apiKey] = process.argv

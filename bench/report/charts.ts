@@ -6,7 +6,7 @@ import { formatCount, formatMs, formatRate } from './format.ts'
 import { barChart, lineChart } from './svg.ts'
 
 export interface Chart {
-  /** In docs/benchmarks/. */
+  /** The name of the file in docs/benchmarks/. */
   file: string
   alt: string
   svg: string

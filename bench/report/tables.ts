@@ -254,7 +254,7 @@ export const generatorTable = ({ generator }: Results): Table[] =>
         },
       ]
 
-/** How much repeats of the same measurement differ, over all measurements. */
+/** Returns how much repeats of the same measurement differ, over all measurements. */
 export const noise = ({
   scenarios: suite,
   peers,

@@ -33,7 +33,7 @@ export const serveCubby = (location: string[], { args = [], env }: ServeOptions 
     env,
   })
 
-/** Whether `cubby serve` of this version has a flag. */
+/** True if `cubby serve` of this version has the flag. */
 export const serveKnows = async (flag: string): Promise<boolean> =>
   (await runChild([process.execPath, main, 'serve', '--help'])).stdout.includes(flag)
 

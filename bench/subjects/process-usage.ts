@@ -75,7 +75,7 @@ export interface Usage {
   residentBytes: number | undefined
 }
 
-/** What the processes use from now until `stop`. `helpers` count only for CPU. */
+/** Measures what the processes use from now until `stop`. `helpers` count only for CPU. */
 export const watchUsage = (pids: () => number[], helpers: () => number[] = () => []): { stop(): Usage } => {
   const started = performance.now()
   const cpu = () => cpuSeconds([...pids(), ...helpers()])
@@ -85,7 +85,7 @@ export const watchUsage = (pids: () => number[], helpers: () => number[] = () =>
     const now = residentBytes(pids())
     if (now !== undefined && highest !== undefined && now > highest) highest = now
   }
-  // Not often, because each reading takes milliseconds.
+  // It looks once a second, because each reading takes milliseconds.
   const timer = setInterval(look, 1_000)
   return {
     stop() {

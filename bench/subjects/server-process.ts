@@ -3,7 +3,7 @@ import { cleanEnvironment, trackChild } from '../cleanup.ts'
 export interface ServerProcess {
   readonly pid: number
   readonly port: number
-  /** From the start of the process to the line that says it listens. */
+  /** The time from the start of the process to the line that says it listens. */
   readonly startMs: number
   stop(): Promise<void>
 }

@@ -18,12 +18,12 @@ export interface Subject {
 
 export interface LoadSettings {
   tool: LoadTool
-  /** Of wrk. */
+  /** The threads of wrk. */
   threads: number
   connections: number
 }
 
-/** How to make requests for one server. */
+/** A dialect says how to make requests for one server. */
 export interface Dialect {
   templates(scenario: Scenario, shape: Shape): RequestTemplate[]
   /** Checks that a response is the expected one. Returns the problem if it is not. */

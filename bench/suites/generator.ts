@@ -8,7 +8,10 @@ import { runLoad } from '../subjects/subject.ts'
 import type { Context } from './context.ts'
 import { withSubjects } from './interleave.ts'
 
-/** Whether the load tools can saturate a server. The server is the HTTP floor, which is the fastest one here. */
+/**
+ * This suite shows whether the load tools can saturate a server. The server is the HTTP floor, which is the fastest one
+ * here.
+ */
 export const runGeneratorCheck = async ({ settings, say }: Context): Promise<GeneratorResult> => {
   const { load, seconds, warmSeconds, rounds } = settings
   const store = await copyFilledStore(1_000)

@@ -41,7 +41,7 @@ export const bytesPerRecord = (subjects: Subject[]): Record<string, number> =>
     ),
   )
 
-/** Always closes, also when a measurement failed. */
+/** Closes the subjects, also when a measurement failed. */
 export const withSubjects = async <S extends Subject, T>(subjects: S[], work: () => Promise<T>): Promise<T> => {
   try {
     return await work()

@@ -4,8 +4,9 @@ import type { Context } from './context.ts'
 import { interleave, withSubjects } from './interleave.ts'
 
 /**
- * What counting costs: the same server without and with --metrics. Two processes of the same program differ by up to 5 %, and
- * stay so while they run: each round starts two new ones, in turns the one or the other first.
+ * This suite measures what counting costs: it runs the same server without and with --metrics. Two processes of the same
+ * program differ by up to 5 %, and stay so while they run: each round starts two new ones, in turns the one or the other
+ * first.
  */
 export const runMetrics = async ({ settings, say, skip }: Context): Promise<MetricsResult | undefined> => {
   if (!(await serveKnows('--metrics'))) {

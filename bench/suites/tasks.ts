@@ -18,7 +18,7 @@ const claimers = 8
 const claimRuns = 10
 const idleTasks = 1_000
 
-/** How a worker finishes the runs of a claim: each in a request of its own, or all in one batch. */
+/** The ways in which a worker finishes the runs of a claim: each in a request of its own, or all in one batch. */
 type Finishing = 'each' | 'together'
 
 interface ClaimedRun {

@@ -20,7 +20,7 @@ try {
 const orders = shop.table('orders')
 await shop.tasks.declare('mail', { leaseSeconds: 30, attempts: 8 })
 
-/** In place of a mail server. Give yours the id, so that it can drop a mail that it gets twice. */
+/** This prints the mail in place of a mail server. Give yours the id, so that it can drop a mail that it gets twice. */
 const send = async ({ to, order, total }, { id, signal }) => {
   signal.throwIfAborted()
   // No later attempt would help.

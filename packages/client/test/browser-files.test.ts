@@ -84,7 +84,7 @@ browserTest(
     expect(record).toMatchObject({ name: 'photos/ü.png', size: bytes.length, sha256: sha256(bytes) })
     expect(record).toMatchObject({ contentType: 'image/png', visibility: 'public', metadata: { by: 'page' } })
     expect(steps.at(-1)).toEqual({ sentBytes: bytes.length, totalBytes: bytes.length })
-    // More than the end alone, and never backwards.
+    // Progress is reported more than once, and never goes backwards.
     expect(steps.length).toBeGreaterThan(2)
     expect(steps.map((step) => step.sentBytes)).toEqual(steps.map((step) => step.sentBytes).sort((a, b) => a - b))
     expect(await bucket().describe('photos/ü.png')).toEqual(record)

@@ -11,7 +11,7 @@ import { type RealServer, startRealServer } from './real-server.ts'
 const executablePath = findChromium('the browser tests of the client')
 const browserTest = executablePath === undefined ? test.skip : test
 
-/** What the page's script leaves for the test. */
+/** The page's script leaves this for the test. */
 type PageWindow = { client: typeof Client }
 
 let directory: string

@@ -3,10 +3,10 @@ import { key, type Reply, silence, url } from './fake-fetch.ts'
 
 export interface SentFile {
   method: string
-  /** With the query string, as it went out. */
+  /** The path with the query string, as it went out. */
   path: string
   headers: Record<string, string>
-  /** As text. */
+  /** The body as text. */
   body: string
   /** `half` for a streamed body. */
   duplex: string | undefined

@@ -2,7 +2,7 @@ import { Cubby, type CubbyOptions, type SaveError } from '../src/index.ts'
 
 export interface SentRequest {
   method: string
-  /** With the query string, as it went out. */
+  /** The path with the query string, as it went out. */
   path: string
   headers: Record<string, string>
   /** Parsed; undefined without a body. */
@@ -57,7 +57,7 @@ export const fakeCubby = (reply: Handler | Reply[], options: Partial<CubbyOption
   return { cubby, requests, table: cubby.db('app').table('orders') }
 }
 
-/** What it rejects with, taken for the richest of our errors: the test says which one it is. */
+/** The error that it rejects with, taken for the richest of our errors: the test says which one it is. */
 export const failureOf = async (work: PromiseLike<unknown>): Promise<SaveError> => {
   try {
     await work

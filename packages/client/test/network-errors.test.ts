@@ -6,7 +6,7 @@ import { failureOf, fakeCubby, json, key, silence } from './fake-fetch.ts'
 
 const withCode = (message: string, code: string, cause?: Error) =>
   Object.assign(new Error(message, { cause }), { code })
-/** As Node's fetch fails. */
+/** Node's fetch fails in this way. */
 const fetchFailed = (cause: Error) => new TypeError('fetch failed', { cause })
 
 const refused = withCode('connect ECONNREFUSED 127.0.0.1:4600', 'ECONNREFUSED')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
 import { installBuilt } from './built-package.ts'
 
-/** Without the entry points `worker` and `webhooks`. */
+/** The limit is without the entry points `worker` and `webhooks`. */
 const bytesMax = 10_000
 
 let directory: string
@@ -61,7 +61,7 @@ test('with its source map, Node shows the line of the source', async () => {
   expect(stack).toContain(await lineOf('worker/work.ts', "new CubbyError('invalid_request'"))
 })
 
-/** What a module imports, and how. */
+/** Lists what a module imports, and how. */
 const importsOf = async (name: string): Promise<string[]> => {
   const { imports } = new Bun.Transpiler({ loader: 'js' }).scan(await Bun.file(join(dist, `${name}.js`)).text())
   return [...new Set(imports.map(({ kind, path }) => `${kind} ${path}`))]
@@ -140,7 +140,7 @@ test.each([
   60_000,
 )
 
-/** What a program sees of the names, run by Node. */
+/** The program prints what it sees of the names; Node runs it. */
 const printNames = `
   const cubby = new client.Cubby({ url: 'http://127.0.0.1:4600', key: 'svc_live_' + '0'.repeat(38) })
   const db = cubby.db('app')

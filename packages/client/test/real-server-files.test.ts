@@ -151,7 +151,7 @@ describe('put and get', () => {
     expect(hash(await file.bytes())).toBe(sha256)
     const part = (await files.get('large.bin', { range: { start: 0, end: 3 } }))!
     expect([part.size, (await part.bytes()).length, (await files.describe('large.bin'))!.size]).toEqual([size, 3, size])
-    // From one bucket to another without holding the bytes, and checked on the way.
+    // The bytes go from one bucket to another, are never held as a whole, and are checked on the way.
     const source = (await files.get('large.bin'))!
     expect(await files.put('copy.bin', source.body, source)).toMatchObject({ size, sha256 })
   })

@@ -13,7 +13,7 @@ const client = (reply: Parameters<typeof fakeCubby>[0], options = {}) => {
   return { mail: db.task<{ to: string; at?: string }, { ok: boolean }>('mail'), tasks: db.tasks, db, requests }
 }
 
-/** What a call sends, when it is answered with `reply`. */
+/** Returns what a call sends, when it is answered with `reply`. */
 const sentBy = async (work: (given: ReturnType<typeof client>) => unknown, reply: unknown = queued) => {
   const given = client([json(reply)])
   await work(given)

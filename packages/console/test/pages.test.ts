@@ -303,7 +303,7 @@ describeConsole('the pages of the console', (it) => {
   test('in the rail a database opens and closes, which is remembered; where the reader is stays listed', async () => {
     const page = await it.open('#/shop/orders')
     const rail = page.getByRole('navigation', { name: 'Databases' })
-    const fold = rail.getByRole('button', { name: 'What is in other' })
+    const fold = rail.getByRole('button', { name: 'Contents of other' })
     await rail.getByRole('link', { name: 'things' }).waitFor()
     expect(await fold.getAttribute('aria-expanded')).toBe('true')
     await fold.press('Enter')

@@ -6,7 +6,7 @@ setDefaultTimeout(120_000)
 
 /** `{"a":1}` is shown over lines. */
 const shown = (a: number): string => `{\n  "a": ${a}\n}`
-/** Before its 1. */
+/** The text before its 1. */
 const shownOne = '{\n  "a": '
 
 /** The record is a page by itself below 1,200 px. */
@@ -138,7 +138,7 @@ describeConsole('the record view', (it) => {
     if (process.env.CUBBY_TEST_CONSOLE === 'full') expect(openMs).toBeLessThan(1_000)
     expect(await textOf(page)).toBe(large)
     expect(await page.locator('.editor-gutter').innerText()).toStartWith('1\n2\n3')
-    // Only what is in view is drawn.
+    // The editor draws only what is in view.
     expect(await page.locator('.editor-gutter > div > div').count()).toBeLessThan(80)
     await page.locator('.status-line').getByText('409,600 of 409,600 bytes').waitFor()
     await typeAt(page, 5, 'F')

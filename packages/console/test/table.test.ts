@@ -497,7 +497,7 @@ describeConsole('the table screen', (console) => {
     const cell = (row: number, column: number) => rowsOf(page).nth(row).locator('td, th').nth(column)
     const menuOf = async (row: number, column: number) => {
       await cell(row, column).hover()
-      await page.getByRole('button', { name: 'What to do with this value' }).click()
+      await page.getByRole('button', { name: 'Actions for this value' }).click()
       await page.getByRole('menu').waitFor()
       return page.getByRole('menuitem').allTextContents()
     }
@@ -603,7 +603,7 @@ describeConsole('the table screen', (console) => {
     for (const at of [1, 2, 5, 6]) {
       const cell = rowsOf(page).nth(1).locator('td, th').nth(at)
       await cell.hover()
-      const button = page.getByRole('button', { name: 'What to do with this value' })
+      const button = page.getByRole('button', { name: 'Actions for this value' })
       const valueRight = await cell.evaluate((element) => {
         const range = document.createRange()
         range.selectNodeContents(element)
@@ -662,7 +662,7 @@ describeConsole('the table screen', (console) => {
     await page.getByRole('columnheader', { name: /^total/ }).click()
     await page.waitForURL('**#/shop/orders?sort=data.total')
     await rowsOf(page).nth(0).locator('td').nth(3).hover()
-    await page.getByRole('button', { name: 'What to do with this value' }).click()
+    await page.getByRole('button', { name: 'Actions for this value' }).click()
     await page.getByRole('menuitem', { name: 'among the 100 loaded' }).click()
     await page.waitForURL('**#/shop/orders?only=data.user&value=%221%22&sort=data.total')
     expect(await current.allInnerTexts()).toEqual(['orders'])
@@ -825,7 +825,7 @@ describeConsole('the table screen', (console) => {
             const observer = new MutationObserver(() => {
               if (document.querySelectorAll('.grid tbody tr').length !== rows) return
               observer.disconnect()
-              // After the frame with the rows has been laid out and painted.
+              // The callback comes after the frame with the rows has been laid out and painted.
               requestAnimationFrame(() =>
                 setTimeout(() => {
                   const answers = performance.getEntriesByType('resource') as PerformanceResourceTiming[]

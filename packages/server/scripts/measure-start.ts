@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { cubbyCommand, makeTempDir, removeTempDir } from '../test/harness.ts'
 
-// How long a start on an empty directory takes, and what the process holds when nobody asks anything of it:
+// Measures how long a start on an empty directory takes, and how much memory the idle process holds:
 //
 //   bun packages/server/scripts/measure-start.ts [runs] [program]
 //

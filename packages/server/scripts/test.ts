@@ -145,7 +145,7 @@ const run = async (command: string[], minutesMax: number, env: Record<string, st
   if (code !== 0) failures.push(`${command.slice(0, 4).join(' ')} … ended with ${child.signalCode ?? code}`)
 }
 
-/** More than the cores: many files mostly wait, for a disk or for a server. */
+/** Runs more files than there are cores: many of them mostly wait, for a disk or for a server. */
 const parallel = Math.min(availableParallelism(), 4) * 2
 const runTests = (
   paths: string[],

@@ -30,7 +30,7 @@ const sourceFiles = (): string[] =>
     .filter((name) => name.endsWith('.ts'))
     .map((name) => join(source, name))
 
-/** Whatever makes another file part of this one: imports of types too, and the files of threads. */
+/** The statements that make another file part of this one: imports, of types too, and the files of threads. */
 const importsOf = (file: string): string[] => {
   const text = readFileSync(file, 'utf8')
   const patterns = [

@@ -20,7 +20,7 @@ const contents: Record<string, string> = {
   'large.bin': 'large '.repeat(60_000),
   'last.txt': 'last',
   'in the store': 'a small file with a declared length',
-  // Written last, and so copied last.
+  // This file is written last, and so copied last.
   empty: '',
 }
 const fileCount = Object.keys(contents).length
@@ -179,7 +179,7 @@ describe.skipIf(!storeIsEmbedded())('cubby copy of a store with files', () => {
   test('interrupted: the target has no record yet; --resume continues and copies nothing twice', async () => {
     const target = join(dir, 'resumed')
     const files = join(source, 'files')
-    // To open a named pipe waits for its writer: the copy stops there.
+    // The opening of a named pipe waits for a writer: the copy stops there.
     const pipe = blobsIn(files)
       .map((name) => join(files, name))
       .find((path) => statSync(path).size === 0)!

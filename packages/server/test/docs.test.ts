@@ -30,7 +30,7 @@ const markdownIn = (dir: string): string[] =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(dir, name))
 const documents = [...markdownIn('.'), ...markdownIn('docs')]
-/** In the order in which their commands are run. */
+/** The pages in the order in which their commands are run. */
 const operatorPages = ['running', 'deploying', 'watching', 'recovering', 'reference'].map((name) => `docs/${name}.md`)
 const everyPage = [
   ...documents,
@@ -131,7 +131,7 @@ class Stage {
     )
   }
 
-  /** Whether the URL is the shown one: on another port, with the real bucket, and with any text in the place of `…`. */
+  /** True if the URL is the shown one: on another port, with the real bucket, and with any text in the place of `…`. */
   #isUrl(shown: string, came: string): boolean {
     const withoutPort = (url: string): string => url.replace(/:\d+\//, '/')
     const parts = withoutPort(this.translate(shown)).split('…')
@@ -641,7 +641,10 @@ describe('between the documents', () => {
   const headingsOf = (path: string): string[] =>
     Array.from(withoutBlocks(read(path)).matchAll(/^#+ (.*)$/gm), ([, heading]) => heading!)
 
-  /** Whether there is no such file or heading, or the anchor could be that of several. Versions repeat theirs: the first is meant. */
+  /**
+   * True if there is no such file or heading, or if several have the anchor. Versions repeat their headings: a link means
+   * the first.
+   */
   const isBroken = (path: string, anchor?: string): boolean => {
     if (anchor === undefined || !existsSync(join(root, path))) return !existsSync(join(root, path))
     const found = headingsOf(path).filter((heading) => anchorOf(heading) === anchor).length

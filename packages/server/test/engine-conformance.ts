@@ -26,7 +26,7 @@ import { statisticsCases } from './conformance/statistics.ts'
 import { tableCases } from './conformance/tables.ts'
 import { taskCases } from './conformance/tasks.ts'
 
-/** How the suite gets at an engine. Tests run one after another, each on a store of its own. */
+/** The suite opens an engine with this. Tests run one after another, each on a store of its own. */
 export interface EnginePort {
   /** A fresh, empty store. */
   open(): Promise<Engine>
@@ -40,7 +40,7 @@ export interface EnginePort {
   skips?: Record<string, string>
 }
 
-/** What a case works with. `engine` changes with `reopen`. */
+/** The store that a case works with. `engine` changes with `reopen`. */
 export interface Store {
   readonly engine: Engine
   reopen(): Promise<Engine>
@@ -83,7 +83,7 @@ const openStore = async (port: EnginePort) => {
   }
 }
 
-/** What every engine owes, as one suite. Each case ends with a check of the whole store. */
+/** The suite of the promises that every engine must keep. Each case ends with a check of the whole store. */
 export const describeEngine = (name: string, port: EnginePort): void => {
   const names = new Set<string>()
 

@@ -43,9 +43,9 @@ const spanning = [
   ...['find_expired', 'blobs_find_due', 'blobs_keep_alive', 'blobs_abandon', 'blobs_forget', 'dump_blobs'],
   'dump_idempotency_keys',
   ...['runs_find_expired', 'runs_find_expired_of', 'runs_next_leased', 'runs_find_ahead', 'runs_find_queued'],
-  // For an operator who takes the files of another store over, and for verify.
+  // An operator who takes over the files of another store needs these, and so does verify.
   ...['blobs_adopt', 'blobs_count_adopted'],
-  // For the metrics: one entry of an index.
+  // The metrics read one entry of an index.
   ...['first_expiry', 'first_due_blob'],
 ]
 /** The same without names: the copy of a store. */
@@ -58,7 +58,7 @@ const spanningTexts = [
 const registry = /\bcubby_(store|(organization|api_key|table|task)_8)\b/
 const notAnAlias = ['where', 'set', 'order', 'group', 'limit', 'values', 'using', 'on', 'select', 'returning', 'for']
 
-/** What Citus would refuse, or would not send to one worker. */
+/** Lists what Citus would refuse, or would not send to one worker. */
 const faultsOf = ({ name, text }: Sent): string[] => {
   const sql = text
     .replaceAll(/'(?:[^']|'')*'/g, "''")
@@ -173,7 +173,10 @@ describe('the rules find', () => {
 
 // ── The suite ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What is not for Citus: it looks at the registry, takes arrays, or is about many tables. By its name in the source. */
+/**
+ * The statements that Citus does not run, by their names in the source: they look at the registry, take arrays, or concern
+ * many tables.
+ */
 const notOnCitus = [
   ...[
     'sweep',
@@ -502,7 +505,8 @@ describe('as on Citus', () => {
       await engine.close()
     }
     const texts = [...recorder.sent.values()].map(({ text }) => text)
-    // Before any other statement: Citus distributes no table in a transaction that has used several connections to a worker.
+    // This must be the first statement: Citus distributes no table in a transaction that has used several connections to a
+    // worker.
     const begins = texts.indexOf('begin isolation level read committed read write')
     expect(texts[begins + 1]).toBe(`set local citus.multi_shard_modify_mode = 'sequential'`)
     expect(texts).toContain('alter table cubby_records rename to cubby_record')

@@ -64,7 +64,7 @@ const codeOf = (error: unknown): string => {
   return error.code
 }
 
-/** What a start says, as one line. */
+/** Returns what a start says, as one line. */
 const refusalOf = (options: PostgresOptions): Promise<string> =>
   openPostgresEngine(options).then(
     async (engine) => {
@@ -241,8 +241,8 @@ describe('a start that cannot be is one clear line without the password', () => 
   })
 })
 
-// Whatever happens to the server, what was acknowledged is there and what was refused is not: otherwise a caller
-// that repeats a refused write writes twice, and one that does not loses what it was told is safe.
+// After any failure of the server, an acknowledged write is there and a refused one is not. Otherwise a caller that repeats
+// a refused write writes twice, and a caller that was told its write is safe loses it.
 describe('under load', () => {
   type Ledger = Map<string, string>
 
@@ -515,8 +515,8 @@ describe('contention', () => {
   test('a deadlock with a transaction from elsewhere is tried again and comes through', async () => {
     const { fixture } = await openFixture()
     for (const name of ['lock-a', 'lock-b']) await fixture.put(name)
-    // Whoever's time for a look at the locks comes first after both wait is given up. On a busy machine that may be the
-    // transaction beside; then the batch was applied without a fault, and we try again.
+    // When both wait, PostgreSQL cancels the one that looks for deadlocks first. On a busy machine that may be the other
+    // transaction; then the batch was applied without a fault, and we try again.
     const isGivenUp = async (): Promise<boolean> => {
       await fixture.put('lock-b')
       const beside = await openTransaction()

@@ -234,7 +234,7 @@ describe('two processes at once', () => {
       }
       await Promise.all(sides.map(({ engine }) => drain(engine)))
       expect(taken.toSorted()).toEqual(blobs.toSorted())
-      // Not forgotten: a later sweep takes them again.
+      // The blobs are not forgotten: a later sweep takes them again.
       expect(await sides[1].engine.files.takeDue(startMs + pendingBlobMs, 100)).toHaveLength(40)
     },
   )
@@ -386,7 +386,7 @@ describe('a commit', () => {
   test('of a blob that is live already changes nothing, also if its condition fails', async () => {
     const [side] = await openTwo()
     const blob = await side.files.putFile('a')
-    // As after an answer that was lost.
+    // This is the case of an answer that was lost.
     expect((await side.files.commit('a', blob, { condition: 'absent' })).applied).toBe(false)
     await expectRefusal(side.files.commit('a', blob), 'unavailable')
     expect(await blobsIn('live')).toEqual([blob])

@@ -88,7 +88,10 @@ const writes: [Statement, Value[]][] = [
 const blobId = (n: number): string => `b${String(n).padStart(7, '0')}`
 const dueRows = 20
 
-/** What files add, and the indexes that each may look into, with what it looks for. The rows read are few, whatever there is. */
+/**
+ * The statements of files. Each has the indexes that it may look into, and what it looks for. Few rows are read in any
+ * store.
+ */
 const onFiles: { statement: Statement; values: Value[]; looks: Record<string, RegExp> }[] = [
   { statement: files.lockFile, values: key, looks: { cubby_record_8_pkey: /range_key =/ } },
   { statement: files.deleteFile, values: key, looks: { cubby_record_8_pkey: /range_key =/ } },
@@ -243,7 +246,7 @@ const fill = (client: pg.Client): Promise<unknown> => {
 const facts = { version: '', number: '18', numeric: 180_000, encoding: 'UTF8', fsync: 'on', citus: undefined }
 const engineSettings = openingOf(detectDialect(facts, 60_000))
 
-/** How the planner is set and what it knew when it planned. */
+/** The settings of the planner, and what it knew when it planned. */
 const circumstances: Record<string, (client: pg.Client) => Promise<void>> = {
   // First, while it is so: connections are made when the store is empty, and live as long as the process.
   'the engine’s settings and plans of when the store was empty': async (client) => {

@@ -15,8 +15,8 @@ import { eventually } from './harness.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { taskServices } from './task-services.ts'
 
-// When connections end at a bad moment. Whoever waits for one is served by another, or told so at once: were it
-// forgotten, it would wait until its time is up.
+// Connections end at a bad moment. A waiting caller gets another connection, or an error at once. A forgotten caller would
+// wait until its time is up.
 
 let server: PostgresServer
 const pools: Pool[] = []
@@ -49,7 +49,7 @@ const one: BoundStatement = { statement: { name: 'one', text: 'select 1' }, valu
 const oneOn = (session: Session) => session.send([one], 5_000).then(([result]) => result!.rows[0]![0])
 
 test('one that ended as it was made is made again for those that wait', async () => {
-  // Who waits until the end is refused.
+  // A caller that waits until the end is refused.
   const { pool, made } = openPool(1)
   expect(
     await Promise.all([
@@ -66,7 +66,7 @@ test('if that one ended too, they are refused at once, and served later', async 
   const { pool, made } = openPool(2, waitMsMax)
   const began = performance.now()
   await Promise.all([1, 2].map((orgId) => expectRefusal(pool.run(organization(orgId), oneOn), 'unavailable')))
-  // Not at the end of their wait, which refuses them too.
+  // They are refused before the end of their wait, which refuses them too.
   expect(performance.now() - began).toBeLessThan(waitMsMax)
   expect(made()).toBe(2)
   await eventually('they are served', () => pool.run(organization(1), oneOn).catch(() => undefined))

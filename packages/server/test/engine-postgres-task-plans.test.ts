@@ -21,7 +21,7 @@ const nowMs = 1_000_000
 const dueRows = 20
 const key = Buffer.from('k1')
 
-/** What each may look into, with what it looks for. */
+/** The statements, each with the indexes that it may look into, and what it looks for. */
 const cases: { statement: Statement; values: Value[]; looks: Record<string, RegExp> }[] = [
   { statement: sql.getRun, values: [1, 'f7'], looks: { cubby_run_8_pkey: /task_id = .*id =/ } },
   { statement: sql.lockRun, values: [1, 'f7'], looks: { cubby_run_8_pkey: /task_id = .*id =/ } },
@@ -219,7 +219,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => server.remove(), 60_000)
 
-/** What the planner knew when it planned. */
+/** The knowledge of the planner when it planned. */
 const circumstances: Record<string, (client: pg.Client) => Promise<void>> = {
   // First, while it is so: connections are made when the store is empty, and live as long as the process.
   'plans of when the store was empty': async (client) => {

@@ -16,8 +16,8 @@ import { expectSound } from './engine-conformance.ts'
 import { eventually } from './harness.ts'
 import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 
-// What several processes on one database must hold between them: each run to one holder, never more than the limit, never two
-// of a key, by one clock.
+// The promises that several processes on one database keep together: each run has one holder, never more than the limit,
+// never two of a key, by one clock.
 
 setDefaultTimeout(120_000)
 
@@ -549,7 +549,7 @@ test('a write of runs with a revoked key is refused, and a revocation waits for 
 
 // ── Races that are too rare to wait for ────────────────────────────────────────────────────────────────────
 
-/** In a transaction of another process, which is open until `work` has ended. */
+/** Runs the statements in a transaction of another process, which is open until `work` has ended. */
 const whileOpen = async (statements: (client: pg.Client) => Promise<unknown>, work: () => Promise<void>) => {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -569,7 +569,7 @@ test('a run that is queued behind one that ends at this moment is released by th
   const [running] = await bench.claim()
   let finishing: Promise<unknown> | undefined
   let isFinished = false
-  // As when the claim came between the two round trips of the request.
+  // This is the case in which the claim came between the two round trips of the request.
   await whileOpen(
     async (client) => {
       await client.query(
@@ -614,7 +614,7 @@ test('a schedule whose task is locked at this moment is served when the lock end
   expect((await engine.runs.fireSchedules(0, 10)).created).toEqual([])
 })
 
-// What one process stores, another may not be able to read: it knows fewer time zones.
+// Another process may be unable to read what one stores: it knows fewer time zones.
 test('a schedule that this process cannot tell the next time of keeps no other from its runs', async () => {
   const strange = await makeBench(engine, { schedule: { cron: '0 0 1 1 *', timezone: 'Europe/Berlin', payload: '{}' } })
   const plain = await makeBench(

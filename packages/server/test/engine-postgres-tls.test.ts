@@ -32,7 +32,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 }, 120_000)
 
-/** Whether the engine's connections are encrypted; or why it could not be opened. */
+/** Says whether the engine's connections are encrypted, or why it could not be opened. */
 const outcomeOf = async (host: string, query: string): Promise<string> => {
   const url = `${server.url().replace('127.0.0.1', host)}?${query.replaceAll('DIR', dir)}`
   try {

@@ -70,7 +70,7 @@ const lost: [sqlState: string, message: string][] = [
   ['XX000', 'server closed the connection unexpectedly'],
   ['XX000', 'terminating connection because the postmaster was shut down'],
 ]
-/** Also when the coordinator waited for the worker no longer. */
+/** This also happens when the coordinator no longer waited for the worker. */
 const unsure = [...lost, ['57014', 'canceling statement due to statement timeout'] as const]
 /** The same states when no connection was made. */
 const refused: [sqlState: string, message: string][] = [
@@ -264,7 +264,7 @@ describe('as on Citus', () => {
   })
 })
 
-/** Whether a statement needs the worker of one of these tables and tasks: also if it spans all workers. */
+/** True if a statement needs the worker of one of these tables and tasks, also if it spans all workers. */
 const needsWorkerOf = ({ text, values }: ProxiedStatement, lostIds: number[]): boolean => {
   if (!/\bcubby_((record|blob|run)_8|idempotency_key)\b/.test(text)) return false
   const ids = lostIds.map(String)

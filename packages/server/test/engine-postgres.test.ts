@@ -8,7 +8,7 @@ let server: SharedPostgres
 let url = ''
 
 beforeAll(async () => {
-  // What a killed machine loses is not looked at here, so nothing waits for the disk.
+  // These tests kill no machine, so nothing waits for the disk.
   server = await sharedPostgres()
   url = await server.createDatabase()
 }, 120_000)

@@ -347,7 +347,9 @@ const must = (what: string, holds: boolean): void => {
   if (!holds) throw new Error(`broken: ${what}`)
 }
 
-/** What surrounds the policy: a queue, a writer, a checkpoint thread, the file's syncs and a WAL. Checks every action. */
+/**
+ * The surroundings of the policy: a queue, a writer, a checkpoint thread, the file's syncs and a WAL. Checks every action.
+ */
 class Surroundings {
   readonly policy = new CheckpointPolicy(true)
   queued = 0
@@ -502,7 +504,7 @@ class Surroundings {
     this.highestWalPages = Math.max(this.highestWalPages, this.walPages)
   }
 
-  /** Only completions from here on: what runs ends, without a fault. */
+  /** Completes everything that runs, without a fault. Nothing else happens from here on. */
   complete(): void {
     for (let i = 0; i < 50; i++) {
       this.apply({ move: 'start' })

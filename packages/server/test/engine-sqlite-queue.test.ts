@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { commitBytesMax, commitRequestsMax, writeQueueRequestsMax } from '../src/core/limits.ts'
 import { type QueuedWrite, WriteQueue } from '../src/engines/sqlite/write/write-queue.ts'
 
-// What is handed to the writer before its last commit is answered is bounded too: without that, one organization's
+// The work that is handed to the writer before its last commit is answered is bounded too. Without that, one organization's
 // backlog would lie in the writer, where no other organization has a turn.
 
 const nothing = { requests: 0, bytes: 0 }

@@ -16,7 +16,7 @@ import { expectRefusal, makeTenant, startMs, type Tenant } from './conformance/f
 import { declared, makeBench } from './conformance/runs.ts'
 import { expectSound } from './engine-conformance.ts'
 
-// What only the embedded engine can show: it goes by the clock that a test gives it, and its file can be changed.
+// Only the embedded engine can show these promises: it uses the clock that a test gives it, and its file can be changed.
 
 const hourMs = 60 * 60 * 1000
 const yearMs = 365 * 24 * hourMs
@@ -326,7 +326,7 @@ describe('what one organization has due', () => {
     const [many, other] = [await makeTenant(engine), await makeTenant(engine, 'other')]
     const tasks = await declareMany(many, 12, { every: 1, payload: '{}' })
     const [last] = await declareMany(other, 1, { every: 1, payload: '{}' }, 'last')
-    // By the wrong clock each schedule creates a run.
+    // Each schedule creates a run by the wrong clock.
     while ((await engine.runs.fireSchedules(ahead, 50)).due > 0);
     const woken = async (nowMs: number): Promise<number[]> => {
       await engine.runs.expireLeases(nowMs, 4)
@@ -358,7 +358,7 @@ describe('what one organization has due', () => {
     const isThere = async () => (await engine.runs.get(last!, id, startMs)) !== undefined
     const later = startMs + yearMs
     let steps = 0
-    // As fast as they are swept, more runs of the first organization finish.
+    // More runs of the first organization finish as fast as they are swept.
     for (; steps < 20 && (await isThere()); steps++) {
       await finish(many, busy!, 10)
       expect(await engine.runs.sweepFinished(later, 10)).toBeGreaterThan(0)
@@ -452,7 +452,7 @@ test('looks and claims seek in the indexes of what waits, never in finished or f
   db.close()
 })
 
-// What one version stores, an older one may not be able to read: it knows fewer time zones.
+// An older version may be unable to read what a newer one stores: it knows fewer time zones.
 test('a schedule that this process cannot tell the next time of keeps no other from its runs', async () => {
   const strange = await makeBench(engine, { schedule: { cron: '0 0 1 1 *', timezone: 'Europe/Berlin', payload: '{}' } })
   const { tenant } = strange

@@ -12,8 +12,8 @@ import { type Fixture, makeFixture, startMs, timeScan } from './conformance/fixt
 import { expectSound } from './engine-conformance.ts'
 import { eventually, makeTempDir, removeTempDir } from './harness.ts'
 
-// What the writer answers when it fails. A caller that is told "nothing was applied" repeats the request; one that is
-// told nothing waits for ever.
+// These tests check the answers of a writer that fails. A caller that is told "nothing was applied" repeats the request;
+// one that is told nothing waits for ever.
 
 setDefaultTimeout(120_000)
 

@@ -94,8 +94,8 @@ test('the log is copied and starts over when nothing was written for a moment', 
   }
 })
 
-// What SQLite refuses in the middle of a batch has half of it written. Commits are shared, so the fault of one command
-// must neither leave that half nor be felt by those that go with it.
+// When SQLite refuses a statement in the middle of a batch, half of the batch is written. Commits are shared, so the fault
+// of one command must neither leave that half nor harm the commands beside it.
 test('a batch that fails half-way leaves nothing, and the others of its commit are applied', async () => {
   const dir = makeDataDir()
   const failures: unknown[] = []

@@ -18,7 +18,7 @@ import { type PostgresServer, startPostgres } from './postgres-server.ts'
 setDefaultTimeout(120_000)
 
 const backlog = 10_000
-/** As the scheduler takes them. */
+/** The scheduler takes so many in a step. */
 const stepRowsMax = 50
 
 let server: PostgresServer
@@ -80,7 +80,9 @@ const engines = {
   },
 }
 
-/** How many rows the statements of this thread have returned: the looks are made here, the writes by another thread. */
+/**
+ * Counts the rows that the statements of this thread have returned: the looks are made here, the writes by another thread.
+ */
 const countRows = async (work: () => unknown): Promise<number> => {
   const { prepare } = Connection.prototype
   let rows = 0

@@ -21,7 +21,7 @@ const binary = process.env.CUBBY_TEST_PROGRAM || undefined
 export const cubbyCommand = (program = binary ?? mainFile): string[] =>
   /\.[jt]s$/.test(program) ? [process.execPath, program] : [program]
 
-/** What texts of the program call it. */
+/** The name by which texts of the program call it. */
 export const typedCommand = binary === undefined ? 'npx cubbydb' : 'cubby'
 
 // ── The store ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -46,7 +46,7 @@ export const storeUrl = (dataDir: string): string | undefined => {
   return `${process.env.CUBBY_TEST_STORE}?options=${encodeURIComponent(`-c search_path=${schemaOf(dataDir)}`)}`
 }
 
-/** Before anything is run on the store of `dataDir`. */
+/** Prepares the store of `dataDir` before anything is run on it. */
 const prepareStore = async (dataDir: string, store?: string): Promise<void> => {
   if (store !== undefined || storeIsEmbedded()) return
   const client = new pg.Client({ connectionString: process.env.CUBBY_TEST_STORE })
@@ -55,7 +55,7 @@ const prepareStore = async (dataDir: string, store?: string): Promise<void> => {
   await client.end()
 }
 
-/** Whether the store's files are in the data directory, for tests that look into them. */
+/** True if the store's files are in the data directory, for tests that look into them. */
 export const storeIsEmbedded = (): boolean => (process.env.CUBBY_TEST_STORE ?? '') === ''
 
 /** False in the quick part, `npm test`: a case that takes long is then skipped. The file runs in the rest too. */
@@ -77,12 +77,12 @@ const environment = (own: Environment): Environment => {
 }
 
 const running = new Set<Bun.Subprocess>()
-// For scripts. `bun test` runs no exit handlers: tests stop their servers in afterAll.
+// Ends servers when a script exits. `bun test` runs no exit handlers: tests stop their servers in afterAll.
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** How many sockets a process has open. For Linux. */
+/** Counts the sockets that a process has open, on Linux. */
 export const socketsOf = (pid: number): number => {
   const isSocket = (fd: string): boolean => {
     try {
@@ -100,7 +100,7 @@ export interface CommandResult {
   stderr: string
 }
 
-/** Which program is run, and in which environment. */
+/** The program that is run, and its environment. */
 interface RunOptions {
   env?: Environment
   /** The main file of another version's program (`programOf` in stores/kept-stores.ts), or a binary; without it, this version's. */
@@ -187,7 +187,7 @@ export class Server {
     return this.child!.exited
   }
 
-  /** What the clock adds to the environment; commands on its store see the same time. */
+  /** The variables that the clock adds to the environment; commands on its store see the same time. */
   private get clockEnvironment(): Environment {
     if (this.clockDir === undefined) return {}
     return { NODE_ENV: 'test', CUBBY_TEST_CLOCK: join(this.clockDir, 'offset') }
@@ -255,7 +255,7 @@ export class Server {
     return code
   }
 
-  /** Like a crash. The directory always stays. */
+  /** Ends the process like a crash. The directory always stays. */
   async kill(): Promise<void> {
     await this.end('SIGKILL')
   }

@@ -2,13 +2,13 @@
 // anything, so that a real timer may end before what it waits for.
 
 export interface HeldTimers {
-  /** How many have begun so far. */
+  /** The number of timers that have begun so far. */
   readonly begun: number
-  /** How many run now: begun, and neither cleared nor ended. */
+  /** The number of timers that run now: begun, and neither cleared nor ended. */
   readonly running: number
   /** Ends all that run now. */
   end(): void
-  /** From now on timers run by themselves again. */
+  /** Lets timers run by themselves again. */
   release(): void
 }
 

@@ -14,7 +14,7 @@ interface Waiting {
   unref(): void
 }
 
-/** What follows from an answer or a timer takes few turns of the event loop. Each sleep gives it one or more. */
+/** The work after an answer or a timer takes few turns of the event loop. Each sleep gives it one or more. */
 const settleTurns = 10
 const stepsMax = 200
 
@@ -35,7 +35,7 @@ export const withClock = (body: (clock: MovedClock) => Promise<void>) => async (
     for (let turn = 0; turn < settleTurns; turn++) await Bun.sleep(1)
   }
   const next = (): Waiting | undefined => [...timers].sort((a, b) => a.atMs - b.atMs)[0]
-  /** With all that are set for the same instant, in their order. */
+  /** Runs all timers that are set for the same instant, in their order. */
   const fire = ({ atMs }: Waiting): void => {
     nowMs = Math.max(nowMs, atMs)
     for (const timer of [...timers].filter((one) => one.atMs === atMs)) if (timers.delete(timer)) timer.work()

@@ -126,7 +126,7 @@ describe('the document', () => {
 })
 
 describe('routes and methods', () => {
-  /** As OpenAPI writes paths. */
+  /** The paths as OpenAPI writes them. */
   const served = [
     ...Object.entries(routes).flatMap(([path, methods]) =>
       Object.entries(methods)
@@ -278,7 +278,7 @@ describe('examples', () => {
 
 const jsonType = 'Content-Type: application/json'
 
-/** What a shell hands to curl. */
+/** Returns the words that a shell hands to curl. */
 const shellWords = async (line: string): Promise<string[]> => {
   const child = Bun.spawn(['sh', '-c', `curl() { printf '%s\\0' "$@"; }\n${line}`], {
     env: { CUBBY_URL: 'http://localhost', CUBBY_KEY: 'svc_live_x' },

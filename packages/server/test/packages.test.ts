@@ -54,7 +54,7 @@ const makeNodePath = (folder: string): string => {
   return folder
 }
 
-/** Of the user who runs the tests, whose registry may be another one. */
+/** The setting of the user who runs the tests, whose registry may be another one. */
 const npmSetting = async (name: string): Promise<string> =>
   (await Bun.$`npm config get ${name}`.cwd(root).quiet().text()).trim()
 
@@ -127,7 +127,7 @@ test('the package of the client has the modules, their maps, declarations, a REA
   ])
 })
 
-/** What the newcomer writes: the first record, and two mistakes. */
+/** The program of a newcomer: the first record, and two mistakes. */
 const firstRecord = `
 import { Cubby, CubbyError, SaveError } from '@cubbydb/client'
 

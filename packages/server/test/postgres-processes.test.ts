@@ -246,7 +246,7 @@ test('a process that was running with another place before the first upload: 503
   }
 })
 
-// What would go wrong without it: a key that nobody knows of, or a link that the other process never made.
+// Without this there would be a key that nobody knows of, or a link that the other process never made.
 test('of two processes that start at once on an empty store, one prints the sign-in link, which works at both', async () => {
   // The other place is that of another store.
   const args = ['--store', await postgres.createDatabase(), '--port', '0', '--files', join(files, 'other')]

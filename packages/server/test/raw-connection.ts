@@ -5,7 +5,7 @@ import { type ApiResponse, tryJson } from './api-response.ts'
 
 export interface RawOptions {
   key?: string
-  /** In order, doubles kept; Host, Authorization and Content-Length are added unless they are here. */
+  /** The headers in order, with doubles; Host, Authorization and Content-Length are added unless they are here. */
   headers?: [string, string][]
   body?: string | Uint8Array
 }

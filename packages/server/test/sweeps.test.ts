@@ -18,7 +18,7 @@ let engine: Engine
 let fixture: Fixture
 let sweeps: Background
 let warnings: string[] = []
-/** How far the clock is ahead, and how often it was asked. */
+/** The offset of the clock, and how often it was asked. */
 let aheadMs = 0
 let asked = 0
 

@@ -3,7 +3,7 @@ import { RunWaits } from '../src/operations/runs/run-waits.ts'
 import type { TaskServices } from '../src/operations/tasks/task-services.ts'
 import type { Engine } from '../src/store/engine.ts'
 
-/** For tests that call operations without a server. Every target may be pushed to. */
+/** Services for tests that call operations without a server. Every target may be pushed to. */
 export const taskServices = (engine: Engine): TaskServices => {
   const signals = new RunSignals()
   let waits: RunWaits | undefined

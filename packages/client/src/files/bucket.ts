@@ -166,8 +166,8 @@ export class Bucket<Metadata extends object = Record<string, unknown>> {
   }
 
   /**
-   * A URL that needs no API key: of a public file its permanent URL, otherwise a signed one that expires. With
-   * `method: 'PUT'`, whoever has the URL may upload this one file, with `uploadTo`.
+   * A URL that needs no API key: the permanent one of a public file, otherwise a signed one that expires. With
+   * `method: 'PUT'`, everybody who has the URL may upload this one file, with `uploadTo`.
    */
   async getUrl(
     name: string,

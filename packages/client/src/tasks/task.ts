@@ -19,14 +19,14 @@ import type { Handler, WorkOptions } from './working-run.ts'
 
 /** The longest wait that the service accepts. */
 const waitSecondsMax = 20
-/** About 13 s in which a server may restart. */
+/** So many retries take about 13 s, in which a server may restart. */
 const finishedRetries = 10
-/** A server that stops answers waits at once. */
+/** A server that is stopping answers a wait at once, so the client asks again only after this time. */
 const pollMsMin = 1_000
 
 /** A run that was read, and a method to wait for its end. */
 export type RunHandle<Payload, Result> = TaskRun<Payload, Result> & {
-  /** Resolves when the run has succeeded, failed or was cancelled: with the run as it is then. */
+  /** Resolves with the run when it has succeeded, failed or was cancelled. */
   finished(options?: RequestOptions): Promise<FinishedRun<Payload, Result>>
 }
 
@@ -69,7 +69,7 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
   }
 
   #withFinished = (run: TaskRun<Payload, Result>): RunHandle<Payload, Result> =>
-    // The property is not enumerable: the run is printed, compared and sent on as the data that it is.
+    // The property is not enumerable, so that the run can be printed, compared and sent on as plain data.
     Object.defineProperty(run, 'finished', {
       value: (options?: RequestOptions) => this.finished(run, options),
     }) as RunHandle<Payload, Result>
@@ -79,8 +79,8 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
   }
 
   /**
-   * Adds a run. With `id` it is added once, however often it is sent. With `key`, a run of the key that is queued gets
-   * this payload instead.
+   * Adds a run. With `id` it is added once, however often it is sent. With `key`: if a run of the key is queued, that run
+   * gets this payload instead.
    */
   async run(
     payload?: SaveData<Payload>,
@@ -89,7 +89,10 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
     return this.#change('/run', effectOf(options.id !== undefined), { ...bodyOf(options), payload }, options)
   }
 
-  /** The run, or undefined if it does not exist. With `waitSeconds` (at most 20): when it has finished, or after that. */
+  /**
+   * The run, or undefined if it does not exist. With `waitSeconds` (at most 20) it resolves when the run has finished, or
+   * after that time.
+   */
   async get(
     run: RunReference,
     options: RequestOptions & { waitSeconds?: number } = {},
@@ -107,13 +110,13 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
   }
 
   /**
-   * Waits until the run has succeeded, failed or was cancelled. It asks again and again; while the server restarts it
-   * makes up to 10 retries. `run_not_found` if there is no such run, or no longer.
+   * Waits until the run has succeeded, failed or was cancelled. It repeats its request, and makes up to 10 retries while
+   * the server restarts. Rejects with `run_not_found` if the run does not exist, or no longer exists.
    */
   async finished(run: RunReference, options: RequestOptions = {}): Promise<FinishedRun<Payload, Result>> {
     const path = `${this.#path}${this.#pathOf(run)}?waitSeconds=${waitSecondsMax}`
     for (;;) {
-      // Date.now would be wrong here: if the clock is set back meanwhile, the pause would be as long as that.
+      // Date.now would be wrong here: if the clock were set back by an hour meanwhile, the pause would last an hour.
       const askedAtMs = performance.now()
       const found = await this.#send<TaskRun<Payload, Result>>(
         { method: 'GET', path, effect: 'read', waitMs: waitSecondsMax * 1000 },
@@ -124,7 +127,7 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
     }
   }
 
-  /** Newest first. Await it to get one page, or use `for await` to get the runs of all pages. */
+  /** The runs, newest first. Await it to get one page, or use `for await` to get the runs of all pages. */
   query(
     query: TaskQuery & { select?: 'data' } = {},
     options?: RequestOptions,
@@ -147,7 +150,7 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
     return this.#change(this.#pathOf(run, '/cancel'), 'write', undefined, options)
   }
 
-  /** A finished run is queued again, with all attempts. */
+  /** Queues a finished run again, with all its attempts. */
   async retry(run: RunReference, options?: RequestOptions): Promise<RunHandle<Payload, Result>> {
     return this.#change(this.#pathOf(run, '/retry'), 'write', undefined, options)
   }
@@ -164,7 +167,10 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
     return (await this.#post<Claimed>('/claim', 'write', bodyOf(options), options, waitMs)).runs
   }
 
-  /** Moves the end of the lease to `leaseSeconds` from now, and reports progress. `lease_lost` if it is over. */
+  /**
+   * Moves the end of the lease to `leaseSeconds` from now, and reports progress. Rejects with `lease_lost` if the lease is
+   * over.
+   */
   async extend(
     run: RunLease,
     options: Omit<ExtendRequest, 'lease' | 'progress'> & { progress?: object } & RequestOptions = {},
@@ -172,7 +178,7 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
     return this.#post(this.#pathOf(run, '/extend'), 'once', { ...bodyOf(options), lease: run.lease }, options)
   }
 
-  /** Ends the attempt. `lease_lost` if somebody else may have begun another one, or the run was cancelled. */
+  /** Ends the attempt. Rejects with `lease_lost` if somebody else may have begun another one, or the run was cancelled. */
   async finish(
     run: RunLease,
     outcome: Outcome<Result> = {},

@@ -7,7 +7,7 @@ interface RuntimeError {
 }
 
 /**
- * Node's fetch says "fetch failed" and has the reason in `cause`. For a host with several addresses, that has no message
+ * Node's fetch says "fetch failed" and has the reason in `cause`. If the host has several addresses, `cause` has no message
  * of its own, but one error for each address.
  */
 const innermost = (error: RuntimeError, depthMax = 4): RuntimeError => {

@@ -1,8 +1,8 @@
 /**
- * - `header`: one is missing or malformed.
- * - `timestamp`: too old, or too far in the future: a repeated request, or a clock that is wrong.
- * - `signature`: none of them was made with one of the secrets.
- * - `body`: it was parsed already, is too large, or is not a JSON object.
+ * - `header`: a header is missing or malformed.
+ * - `timestamp`: it is too old or too far in the future. The request is a replay, or a clock is wrong.
+ * - `signature`: no signature was made with one of the secrets.
+ * - `body`: the body was parsed already, is too large, or is not a JSON object.
  */
 export type PushFault = 'header' | 'timestamp' | 'signature' | 'body'
 

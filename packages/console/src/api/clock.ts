@@ -1,9 +1,12 @@
 import { signal } from '@preact/signals'
 
-// The server's time. The clock of this machine may be wrong by hours, and what expires goes by the server's.
+// The server's time. The clock of this machine may be wrong by hours, and everything expires by the server's clock.
 
 let aheadMs = 0
-/** Smaller differences are the way of the answer, and the seconds that `Date` is rounded down to. */
+/**
+ * Smaller differences are ignored: they come from the time that the response takes, and from `Date`, which is in whole
+ * seconds.
+ */
 const differenceMsMin = 5_000
 
 /** `date` is the header of an answer that has just arrived. */
@@ -19,7 +22,10 @@ export const serverNowMs = (): number => Date.now() + aheadMs
 export const agesNowMs = signal(serverNowMs())
 const stepMs = 5_000
 
-/** Lets the ages go on. A step is shorter than what is called "just now": nothing that was just written is in the future. */
+/**
+ * Advances the ages. A step is shorter than the time that is shown as "just now", so that no write appears to be in the
+ * future.
+ */
 export const tickAges = (): void => {
   const nowMs = serverNowMs()
   if (Math.abs(nowMs - agesNowMs.peek()) >= stepMs) agesNowMs.value = nowMs

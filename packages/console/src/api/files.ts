@@ -33,9 +33,9 @@ export const filePath = (db: string, bucket: string, name: string): string => {
 }
 
 /**
- * The address at which the page itself loads a file, without a key. It is relative to the page: an address from the API begins
- * with `--public-url`, which may be another origin. The one of a public file changes with its version, so that a copy is never
- * too old.
+ * The address at which the page itself loads a file, without a key. It is relative to the page: an address from the API
+ * begins with `--public-url`, which may be another origin. The address of a public file contains its version, so that a
+ * cached copy is never too old.
  */
 export const ownAddress = async (db: string, bucket: string, file: FileRow, signal: AbortSignal): Promise<string> => {
   const sign = async (): Promise<string> => {
@@ -77,7 +77,7 @@ interface SendBytesOptions {
   signal: AbortSignal
 }
 
-/** `fetch` reports no progress of an upload. Without a type of its own, the file gets that of its extension. */
+/** Uses no `fetch`, which reports no progress of an upload. A file without a type gets the type of its extension. */
 export const sendBytes = (
   path: string,
   body: Blob,

@@ -263,7 +263,7 @@ export const ImportScreen = ({ db, table }: Target) => {
               <ImportForm key={formName} name={formName} db={db} table={table} />
             </Section>
           )}
-          <Section title="What a line has">
+          <Section title="The members of a line">
             <JsonView text={example} label="Example of a line" />
             <p class="muted">
               The lines of NDJSON are those of <code>{shellCommand('export')}</code>: <code>rangeKey</code>,{' '}

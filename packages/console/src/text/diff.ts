@@ -30,8 +30,8 @@ const linesOf = (text: string): Line[] => {
 }
 
 /**
- * For each element of `a` the index of its equal in `b`, or -1: the shortest edit script by Myers' greedy algorithm.
- * Undefined if it takes more edits than allowed.
+ * Returns, for each element of `a`, the index of its equal in `b`, or -1: the shortest edit script by Myers' greedy
+ * algorithm. Undefined if it takes more edits than allowed.
  */
 const matchesOf = (a: Int32Array, b: Int32Array): Int32Array | undefined => {
   const most = Math.min(editsMax, a.length + b.length)
@@ -96,8 +96,8 @@ export const numberTexts = (): ((texts: Iterable<string>) => Int32Array) => {
 }
 
 /**
- * For each element of `a` the index of its equal in `b`, or -1. The cost is bounded: with `isCut` the lists are so different
- * that only their beginning and end were compared.
+ * Returns, for each element of `a`, the index of its equal in `b`, or -1. The cost is bounded: with `isCut` the lists are
+ * so different that only their beginning and end were compared.
  */
 export const matchLists = (a: Int32Array, b: Int32Array): { matches: Int32Array; isCut: boolean } => {
   const ahead = sharedAhead(a, b)

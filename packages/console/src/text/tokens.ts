@@ -35,7 +35,7 @@ const stringToken = (text: string, start: number, to: number): Token => {
     if (code !== 0x5c) continue
     escaped.lastIndex = at + 1
     if (!escaped.test(text)) kind = 'bad'
-    // Whatever is escaped does not end the string, unless it is a line break.
+    // An escaped character does not end the string, unless it is a line break.
     const next = text.charCodeAt(at + 1)
     if (next !== 0x0a && next !== 0x0d) at++
   }

@@ -41,7 +41,7 @@ interface TextFieldProps {
   hint?: ComponentChildren
   fault?: string
   placeholder?: string
-  /** More than one line. */
+  /** The field has more than one line. */
   rows?: number
   inputMode?: 'numeric'
 }
@@ -124,9 +124,9 @@ interface FormDialogProps {
   action: string
   /** An error that it throws is shown above the buttons. */
   run: () => unknown
-  /** Called by Esc and the cross. */
+  /** Esc and the cross call it. */
   onClose: () => void
-  /** Called by the button; the same unless given. */
+  /** The button calls it; `onClose` if absent. */
   onCancel?: () => void
   /** The words on that button. A question whose verb is "cancel" needs others than "Cancel". */
   cancel?: string

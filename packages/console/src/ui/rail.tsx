@@ -47,7 +47,7 @@ export const UnreadDatabases = ({ class: className }: { class: string }) => {
   const count = unread.length === 1 ? '1 further database' : `${unread.length.toLocaleString('en')} further databases`
   return (
     <p class={className}>
-      What is in {count} has not been read.{' '}
+      The contents of {count} have not been read.{' '}
       <button type="button" class="link" onClick={() => loadAllContents(unread)}>
         Look into them
       </button>
@@ -128,7 +128,7 @@ const DatabasePart = ({ db, filter, isOpen, fold }: DatabasePartProps) => {
           class="quiet rail-fold"
           aria-expanded={isListed}
           aria-controls={listId}
-          aria-label={`What is in ${db}`}
+          aria-label={`Contents of ${db}`}
           onClick={() => fold(!isOpen)}
         />
         <a

@@ -4,9 +4,10 @@ import manifest from '../../package.json' with { type: 'json' }
 import { integrityOf, keyOf } from './lockfile.ts'
 import { runtimePackage, type Target } from './targets.ts'
 
-// What is in the binaries, as CycloneDX 1.6: the packages that the bundler put in, and Bun. `npm sbom` reads the dependencies
-// instead: it lists what is installed and not in the binary, and left out `pg` when it was asked for the server without its
-// development dependencies. Without a time and a random number, so that the same sources give the same file.
+// The contents of the binaries, as CycloneDX 1.6: the packages that the bundler put in, and Bun. `npm sbom` reads the
+// dependencies instead: it lists what is installed and not in the binary, and left out `pg` when it was asked for the
+// server without its development dependencies. Without a time and a random number, so that the same sources give the same
+// file.
 
 interface Component {
   type: 'library' | 'platform'

@@ -51,7 +51,7 @@ export const anchorOf = (heading: string): string =>
 /** A comment before a generated part says what is in it. */
 const part = /^<!-- generated: ([^\n]+) -->\n.*?^<!-- \/generated -->$/gms
 
-/** What the comments of a page say. */
+/** Lists what the comments of a page say. */
 export const partsOf = (page: string): string[] => Array.from(page.matchAll(part), ([, names]) => names!)
 
 export const replaceParts = (page: string, textOf: (names: string) => string): string =>

@@ -9,7 +9,7 @@ export const root = resolve(import.meta.dir, '../../../..')
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
-/** What the pages should contain, by their paths. */
+/** Returns what the pages should contain, by their paths. */
 export const generatedPages = (): Map<string, string> =>
   new Map([
     ['docs/http-api.md', withGeneratedParts(read('docs/http-api.md'))],

@@ -135,7 +135,7 @@ export class SchemaTables {
       .toSorted((a, b) => sharedWith(b) - sharedWith(a))[0]
   }
 
-  /** What the table of a named schema says is not said again where the schema is used. */
+  /** A named schema has a table of its own, which is not repeated where the schema is used. */
   #text(schema: Schema): string {
     const name = schemaName(schema)
     if (schema.description !== undefined || name === undefined) return schema.description ?? ''

@@ -3,7 +3,7 @@ import type { Log } from '../core/log.ts'
 import type { ApiKeys } from '../store/api-keys.ts'
 
 export interface KeyUseLog {
-  /** Called for every request: only remembers it. */
+  /** Every request calls it, so it only remembers the use. */
   note(keyId: string, atMs: number): void
   stop(): Promise<void>
 }

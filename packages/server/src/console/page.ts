@@ -32,8 +32,8 @@ ${preloads.map((name) => `<link rel="modulepreload" nonce="${nonce}" href="conso
 `
 
 /**
- * Nothing from other sites, no script or style in the page, and no text that becomes markup. Scripts are not allowed by their
- * origin, because files of users have the same one.
+ * The policy forbids sources of other sites, scripts and styles in the page, and text that becomes markup. Scripts are not
+ * allowed by their origin, because files of users have the same one.
  */
 const protection = (scripts: string): Record<string, string> => ({
   'Content-Security-Policy': [

@@ -53,8 +53,8 @@ const unknownHint = (name: string, members: Members, known: readonly string[]): 
   const meant = fieldMeant(name, members, known)
   if (meant !== undefined) return `Write it as "${meant}".`
   const takes = `Known fields: ${known.join(', ')}.`
-  if (known.includes('payload')) return `What the run works on goes into payload. ${takes}`
-  return known.includes('data') ? `What the record holds goes into data. ${takes}` : takes
+  if (known.includes('payload')) return `Put the input of the run into payload. ${takes}`
+  return known.includes('data') ? `Put the contents of the record into data. ${takes}` : takes
 }
 
 /** An unknown member is rejected by name: a typo must not be ignored. */

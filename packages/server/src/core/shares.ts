@@ -20,7 +20,7 @@ class Holdings {
     return this.#used
   }
 
-  /** Undefined if it holds nothing. */
+  /** Returns undefined if it holds nothing. */
   protected holdingOf(orgId: number): Holding | undefined {
     return this.#orgs.get(orgId)
   }
@@ -112,11 +112,11 @@ export class Shares extends Holdings {
 }
 
 /**
- * How many of something countable each organization and each of its members may hold: of pushes its tasks, of requests that
- * wait its API keys. At most `max` in all. An organization may hold half of what the others leave, and a member half of what
- * the other members of its organization leave of that. So nobody ever takes everything: an organization alone reaches half of
- * `max`, and the next one still finds room. One that is above its share because others came gets nothing until it has given
- * back.
+ * Limits how many units each organization and each of its members may hold. Members are tasks for pushes, and API keys for
+ * waiting requests. All together hold at most `max`. An organization may hold half of what the others leave, and a member
+ * half of what the other members of its organization leave of that. So nobody ever takes everything: an organization alone
+ * reaches half of `max`, and the next one still finds room. One that is above its share because others came gets nothing
+ * until it has given back.
  *
  * `Shares` lets a newcomer in beyond `max`. Here `max` is a promise, so a newcomer gets one while any is free.
  */

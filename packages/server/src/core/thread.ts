@@ -6,7 +6,9 @@ export class ThreadRefused extends Error {}
 interface ThreadEvents<From> {
   /** Every message but those that this file handles. */
   message(message: From): void
-  /** Called at most once, and not after `end` or `terminate`: the thread failed or ended by itself. It is gone then. */
+  /**
+   * It is called at most once, and not after `end` or `terminate`: the thread failed or ended by itself. It is gone then.
+   */
   lost(cause: string): void
 }
 

@@ -74,5 +74,5 @@ export const verifyBackup = async (file: string, withCopy: WithCopy, notes: Step
   (await import('./sqlite/transfer/backup.ts')).verifyBackup(file, withCopy, notes)
 
 /** Checks an archive of the embedded engine. */
-export const verifyArchive = async (dir: string): Promise<ArchiveReport> =>
-  (await import('./sqlite/archive/verify-archive.ts')).verifyArchive(dir)
+export const verifyArchive = async (dir: string, notes: StepNotes): Promise<ArchiveReport> =>
+  (await import('./sqlite/archive/verify-archive.ts')).verifyArchive(dir, notes)

@@ -6,7 +6,7 @@ import type { Turns } from './turns.ts'
 const busyFrom = 4
 /** While reads are answered at once, one in this many counts the requests of an iteration of the event loop. */
 const countEvery = 64
-/** More than one iteration brings. */
+/** One iteration brings fewer. */
 const collectedMax = 1_024
 /** This many responses, or those of this much time, are sent before the next requests run. */
 const unsentMax = 16

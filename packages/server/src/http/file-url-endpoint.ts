@@ -123,7 +123,7 @@ export class FileUrlExchange extends RequestExchange {
     const isHead = this.nowMs === 0
     this.nowMs = this.now()
     if (!this.#isSigned) {
-      // Whether there is such a bucket does not matter: without a signature nobody puts a file.
+      // No bucket is looked up: without a signature nobody puts a file.
       if (this.keyNeeded !== 'read') throw noFile()
       return this.#findBucket()
     }

@@ -18,7 +18,8 @@ import { respondAccepted, respondLongMessage, respondMessage } from './respond.t
 import type { Route } from './routes.ts'
 import { statusOf } from './status.ts'
 
-// `POST /mcp`: the tools of agents. The key is checked as for every request, to read: each tool checks itself what it needs.
+// `POST /mcp`: the tools of agents. The key is checked as for every request that reads; each tool checks itself whether it
+// needs more.
 
 export const mcpPath = '/mcp'
 
@@ -35,7 +36,9 @@ export interface McpEndpointOptions {
 
 // ── Pages that reach a server they should not: DNS rebinding ───────────────────────────────────────────────
 
-/** No origin is longer. Anybody can send a longer one, and to parse it takes half a millisecond. */
+/**
+ * A longer text is refused unparsed: no origin is longer, and parsing what anybody can send would take half a millisecond.
+ */
 const originCharactersMax = 300
 
 /** The values of `Host` that name the host of this URL: some proxies add the default port. None if it is no URL. */
@@ -47,13 +50,13 @@ const hostsOf = (text: string): readonly string[] => {
 }
 
 /**
- * Tells whether to refuse a request for the page that sent it: a page of another origin, or one whose name was made to point at
- * this machine. Judged before the key.
+ * Says why a request is refused for the page that sent it: a page of another origin, or one whose name was made to point at
+ * this machine. This is checked before the key.
  */
 export const foreignCaller = ({ host, publicUrl, allowedOrigins }: McpEndpointOptions) => {
   const listensOnLoopback = isLoopbackAddress(host)
   const known = [...allowedOrigins, ...(publicUrl === undefined ? [] : [publicUrl])].flatMap(hostsOf)
-  /** The last one that was not refused: nearly every request has the same. */
+  /** The last `Host` that was accepted: nearly every request has the same. */
   let ownBefore: string | undefined
   const isOwn = (origin: string, own: string): boolean =>
     origin.length <= originCharactersMax &&
@@ -79,13 +82,13 @@ export const respondForeign = (requestId: string, reason: string): Response =>
 
 // ── The request ────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A call may write, whatever its key: its answer cannot be refused afterwards. */
+/** A call counts as a write, with any key: the answer to a write cannot be refused afterwards. */
 export class McpExchange extends RequestExchange {
   override get isRead(): boolean {
     return false
   }
 
-  /** Known when the body is there: a batch waits for room instead. */
+  /** Decided when the body is there, because a batch waits for room instead. */
   override refuseIfFull(): void {}
 
   override withBody<T>(bytesMax: number, use: (text: string) => Awaitable<T>, refuse?: RefuseBody<T>): Awaitable<T> {
@@ -101,7 +104,7 @@ const refuseValue = (name: string, hint: string): never => {
   throw new CubbyError('invalid_request', `${name} has another value than it takes.`, { field: name, hint })
 }
 
-/** A parameter protects the caller's data, so that one with a typo is an error. */
+/** The parameters protect the caller's data, so a parameter with a typo is an error. */
 const endpointOf = (url: string): Endpoint => {
   const { readOnly, db } = parseParameters(url, ['readOnly', 'db'])
   if (readOnly !== undefined && readOnly !== 'true') refuseValue('readOnly', 'Write it as readOnly=true.')
@@ -124,7 +127,7 @@ const refusedBody = (requestId: string, error: unknown): Response => {
   return respondMessage(requestId, rpcErrorJson(new RpcError(code, error.message), undefined), status)
 }
 
-/** The protocol's own headers are read when the message is. */
+/** The protocol's own headers, which are read with the message. */
 class RequestHeaders implements McpHeaders {
   readonly #headers: Headers
 

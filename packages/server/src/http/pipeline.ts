@@ -382,7 +382,10 @@ export class Pipeline implements Shared {
     }
   }
 
-  /** Every answer of an exchange comes by here: the log and the metrics see it. Whoever looked at the clock gives the time. */
+  /**
+   * Every answer of an exchange passes here: the log and the metrics see it. A caller that has looked at the clock gives
+   * the time.
+   */
   #seen(exchange: RequestExchange, response: Response, endedAtMs?: number): Response {
     if (exchange.matched !== undefined) this.#observers!.see(exchange.end(response, endedAtMs))
     return response

@@ -101,7 +101,7 @@ export class ResponseBodies {
     return unread()
   }
 
-  /** Called before a write, because its answer cannot be rejected afterwards. Throws `unavailable` if there is no room. */
+  /** Call it before a write, because its answer cannot be rejected afterwards. Throws `unavailable` if there is no room. */
   refuseIfFull(orgId: number, keySeq: number): void {
     if (!this.#unsent.hasRoom(orgId, keySeq, 1)) throw this.#unread()
   }

@@ -75,9 +75,9 @@ class KeyLine {
 }
 
 /**
- * Makes requests wait for room for answers that are built in several turns. The room is that of unread answers, taken before
- * anything is read: whoever waits holds nothing, so nobody waits for another that waits. An API key builds few listings of
- * files at a time, because several take no less time than one after another.
+ * Makes requests wait for room for answers that are built in several turns. The room is that of unread answers, taken
+ * before anything is read: a request that waits holds nothing, so none waits for another that waits. An API key builds few
+ * listings of files at a time, because several take no less time than one after another.
  */
 export class Rooms {
   readonly #shares: Shares

@@ -27,7 +27,7 @@ export interface Route<Id extends string = RoutedOperationId> {
   handler: Handler
 }
 
-/** Written by hand, where speed or streams demand it. */
+/** Handlers that are written by hand, because speed or streams demand it. */
 const handlers: Partial<Record<string, Handler>> = {
   ...recordHandlers,
   ...itemHandlers,

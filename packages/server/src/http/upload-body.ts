@@ -168,7 +168,7 @@ export class UploadProgress {
     this.#markMs = this.#waitedMs
   }
 
-  /** The next piece is not waited for: whoever reads the upload gets this error. */
+  /** The next piece is not waited for: the reader of the upload gets this error. */
   cut(fault: CubbyError): void {
     this.#fault = fault
     this.#onCut?.(fault)

@@ -42,7 +42,7 @@ export const measureProcess = (registry: Registry, { startedAtMs }: ProcessOptio
   })
   const delay = registry.histogram({
     name: 'cubby_event_loop_delay_seconds',
-    help: 'How late the event loop was, looked at ten times a second: requests wait for so long.',
+    help: 'The delay of the event loop, measured ten times a second: requests wait for so long.',
     buckets: delayBuckets,
   })
   registry.collect([memory, files, filesMax, started], () => {

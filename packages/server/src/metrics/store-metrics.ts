@@ -88,7 +88,7 @@ const measureStore = (registry: Registry, { measures, isOwner, keepDeadBlobsMs, 
   }
   const lag = registry.gauge({
     name: 'cubby_sweep_lag_seconds',
-    help: 'How long the oldest data that a sweep may remove has been waiting for it. Sweeps run every minute.',
+    help: 'The time that the oldest data that a sweep may remove has waited for it. Sweeps run every minute.',
     labels: [{ name: 'sweep', values: sweeps }],
     isOfStore: true,
   })

@@ -28,7 +28,8 @@ export const bootstrap = async (engine: Engine, ownUrl: string, options: ServeOp
   const secret = makeApiKey({ kind: 'secret' })
   const open = makeApiKey({ kind: 'public' })
   const link = hasConsole ? makeApiKey(linkKeyRequest(nowMs)) : undefined
-  // Together: of several processes that start at once, the one that creates the organization prints the link.
+  // The keys are created together: if several processes start at once, the one that creates the organization prints the
+  // link.
   const keys = [secret, open, ...(link === undefined ? [] : [link])].map(({ kept }) => kept)
   const organization = await engine.organizations.bootstrap('default', keys, nowMs)
   const greeting =

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-// Where this program is. It runs in three layouts, and this file is the only one that tells them apart:
+// This file knows where the program is. It runs in three layouts, and this file is the only one that tells them apart:
 //
 //   source   Bun runs src/main.ts
 //   package  Bun runs dist/main.js (build.ts): all files in one folder

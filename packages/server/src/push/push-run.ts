@@ -15,7 +15,7 @@ export interface Push {
   /** One or two, newest first: all of them sign. */
   secrets: readonly string[]
   db: string
-  /** Its name. */
+  /** The name of the task. */
   task: string
   /** The run with the lease of this attempt. */
   run: Run
@@ -105,7 +105,7 @@ const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
   })
 
-/** The receiver does not want it any more. */
+/** The status with which a receiver refuses all further attempts. */
 const gone = 410
 
 const outcomeOf = ({ status, retryAfter, body }: PushResponse, nowMs: number): PushOutcome => {
@@ -134,7 +134,7 @@ const failed = (code: RunErrorCode, message: string): Failure => ({
   retryAfterMs: null,
 })
 
-/** Errors of others by their codes only: messages of TLS repeat what the target has sent. */
+/** Shows errors of the runtime by their codes only, because messages of TLS repeat what the target has sent. */
 const connectionMessage = (error: unknown): string => {
   if (error instanceof BadResponse) return error.message
   const code = String((error as { code?: unknown }).code ?? '')

@@ -5,7 +5,7 @@ import { type Standing, standingOf } from './address.ts'
 import type { Allow } from './allow.ts'
 import { atMostAtOnce, type Resolve, resolveName } from './resolve.ts'
 
-/** Must not be pushed to. The texts are for the caller: they name no address that a name has resolved to. */
+/** The target must not be pushed to. The texts are for the caller, so they name no address to which a name has resolved. */
 export class TargetRefused extends Error {
   readonly hint: string
 
@@ -25,7 +25,10 @@ export interface Target {
 
 const httpsHint = 'Give an https URL of a server that the internet can reach.'
 
-/** The URL parser turns 0x7f.1, 2130706433 and １２７.1 into 127.0.0.1. What it has made of the host is judged, and used. */
+/**
+ * The URL parser turns 0x7f.1, 2130706433 and １２７.1 into 127.0.0.1. So the host is checked and used as the parser returns
+ * it.
+ */
 export const parseTarget = (text: string, allow: Allow): Target => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined) throw new TargetRefused('is not an absolute URL.', httpsHint)
@@ -55,7 +58,7 @@ const plainRefused = (host: string): TargetRefused =>
 
 /**
  * The addresses of the target, each of them checked. Throws TargetRefused if one is not allowed: a name with a public and a
- * private address must not get the choice. Rejects as `resolve` does, and has none if the name has none.
+ * private address must not get the choice. Rejects if `resolve` does; empty if the name has no address.
  */
 export const checkedAddresses = async (target: Target, allow: Allow, resolve: Resolve): Promise<readonly string[]> => {
   const { url, host, isLiteral } = target
@@ -77,7 +80,8 @@ export const checkedAddresses = async (target: Target, allow: Allow, resolve: Re
 const resolveMsMax = 3_000
 
 /**
- * The most lookups of all declarations of the process, those included that no longer wait. Names above that count as unknown.
+ * The most lookups for declarations that run in the process at once, including those that timed out. Any further name
+ * counts as unknown.
  */
 const lookupsMax = 256
 const resolveSome = atMostAtOnce(resolveName, lookupsMax)

@@ -1,8 +1,8 @@
 /** Progress of a long command, for the line that shows it. */
 export interface StepNotes {
-  /** A step begins, which may block the thread. `writes`: about how many bytes it writes. */
-  step?(name: string, writes?: number): void
-  /** The rows of the step that are done. `fraction`: the part of all rows, from 0 to 1, if it is known. */
+  /** A step begins, which may block the thread. `writes`: about how many bytes it writes. `unit`: what `rows` counts. */
+  step?(name: string, writes?: number, unit?: 'record' | 'byte'): void
+  /** The rows, or the bytes, of the step that are done. `fraction`: the part of all, from 0 to 1, if it is known. */
   rows?(count: number, fraction?: number): void
 }
 

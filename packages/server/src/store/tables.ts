@@ -25,7 +25,7 @@ export interface Table {
 export interface TableListing {
   orgId: number
   db: string
-  /** Exclusive. Active tables are compared by name, deleted ones by name and deletedAt. */
+  /** The listing starts after this entry. Active tables are compared by name, deleted ones by name and deletedAt. */
   after: { name: string; deletedAtMs: number } | undefined
   limit: number
 }
@@ -66,7 +66,7 @@ export interface Tables {
   listDatabases(orgId: number, after: string | undefined, limit: number): Awaitable<string[]>
 }
 
-/** Buckets have the same methods. Their names are apart from those of tables. */
+/** Buckets have the same methods. A bucket and a table may have the same name. */
 export interface Buckets extends Omit<Tables, 'create' | 'listDatabases'> {
   /** The new bucket with this public id; or, with `created: false`, the existing active one, which keeps its own. */
   create(

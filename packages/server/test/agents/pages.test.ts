@@ -126,7 +126,7 @@ for (const path of paths) {
   })
 }
 
-// What would go wrong without it: a caller, or a cache between callers, gets a page that leads to somebody else.
+// Without this a caller, or a cache between callers, would get a page that leads to somebody else.
 describe('Host, the text of the caller', () => {
   for (const host of [
     'evil.example/x',

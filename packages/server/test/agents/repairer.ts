@@ -7,7 +7,7 @@ import type { Json } from '../harness.ts'
 export interface Attempt {
   /** `PUT`, or the name of a tool. */
   verb: string
-  /** Of a request. */
+  /** The verb of a request. */
   path?: string
   headers?: Record<string, string>
   body?: Json
@@ -19,7 +19,7 @@ export interface Fault {
   hint?: string
 }
 
-/** What an agent knows beside the error: the values that it works with. */
+/** The values that an agent works with: it knows them beside the error. */
 export interface Known {
   key: string
   values: Record<string, Json>
@@ -92,7 +92,7 @@ type Rule = (attempt: Attempt, fault: Required<Fault>, known: Known) => Repaired
 
 const again = (attempt: Attempt, body: Json): Repaired => ({ again: [{ ...attempt, body }] })
 
-/** In this order: the first that finds its words in the hint repairs. */
+/** The order matters: the first rule that finds its words in the hint repairs. */
 const rules: Rule[] = [
   // Headers.
   (attempt, { hint }, { key }) => {
@@ -196,7 +196,7 @@ const rules: Rule[] = [
     if (name === undefined) return undefined
     return again(attempt, withValue(attempt.body, pathOf(field === '' ? name : field)))
   },
-  // What the agent knows itself.
+  // The agent knows these values itself.
   (attempt, { message, field }, { values }) => {
     const name = pathOf(field).at(-1) ?? ''
     if (!message.includes(' is missing') || !(name in values)) return undefined

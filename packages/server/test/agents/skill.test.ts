@@ -85,7 +85,7 @@ test('every command and request of the skill works in the order of the text, wit
   expect(skill.split('\n').filter((line) => line.startsWith('```')).length).toBe(2 * blocks.length)
 })
 
-/** What the text says in words: the body of a query, and that a file is its bytes. */
+/** The text says these in words: the body of a query, and that a file is its bytes. */
 const saidInWords: Record<string, { body: string; type: string }> = {
   'POST /v1/app/orders/query': { body: '{ "index": "t" }', type: 'application/json' },
   'PUT /v1/app/_buckets/reports/2026/january.txt': { body: 'Sold: 12', type: 'text/plain' },

@@ -7,7 +7,7 @@ import { checksOf, type ToolChecks } from './tool-schemas.ts'
 /** The bound of the contract, not that of the code. */
 const responseBytesMax = 40_000
 
-/** What a tool answered. */
+/** The answer of a tool. */
 export interface ToolResult {
   isError: boolean
   /** `structuredContent`, or the error body of a refusal. */

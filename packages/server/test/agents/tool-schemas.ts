@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Json } from '../harness.ts'
 
-// What the list of tools says of inputs and outputs, as a client checks it.
+// Checks inputs and outputs against the list of tools, as a client does.
 
 type Check = (value: unknown) => string | undefined
 

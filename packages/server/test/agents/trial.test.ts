@@ -11,7 +11,7 @@ const repairsMax = 4
 
 let server: Server
 let known: Known
-/** What `/` names. */
+/** The pages that `/` names. */
 let found: { skill: string; mcp: string; docs: string }
 
 interface Answered {
@@ -131,7 +131,7 @@ interface Mistake {
   attempt: Attempt
   /** The first error. */
   code: string
-  /** What must hold in the end. */
+  /** The condition that must hold in the end. */
   holds?: (answer: Json) => void
 }
 

@@ -86,7 +86,7 @@ describe.skipIf(!storeIsEmbedded())('an archive whose clock is set', () => {
     setClock(hourMs - 90_000)
     const second = await put('k3')
     await until('another base', async () => ((await verify(archive)).ranges[0]!.bases === 2 ? true : undefined))
-    // In steps that may be corrections it passes the same time again.
+    // The clock passes the same time again in steps that may be corrections.
     setClock(hourMs - 45_000)
     await put('k4')
     setClock(hourMs + 10_000)

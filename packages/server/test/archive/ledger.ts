@@ -6,8 +6,8 @@ import { readHeartbeat } from '../../src/engines/sqlite/archive/archive-files.ts
 import { readWalHeader } from '../../src/engines/sqlite/archive/wal-file.ts'
 import { type Api, makeTempDir, removeTempDir, runCubby } from '../harness.ts'
 
-// What a restore to a time must have, by the clock of this process, which is the server's: every write whose answer came
-// before that time, and none that was sent after it.
+// The records that a restore to a time must have, by the clock of this process, which is the server's: every write whose
+// answer came before that time, and none that was sent after it.
 
 interface Entry {
   sentMs: number
@@ -43,7 +43,7 @@ export class Ledger {
     await Promise.all(Array.from({ length: callers }, call))
   }
 
-  /** What is wrong with a store that has these records, restored as of `atMs`. */
+  /** Says what is wrong with a store that has these records, restored as of `atMs`. */
   faults(keys: readonly string[], atMs: number): string[] {
     const found = new Set(keys)
     const faults: string[] = []
@@ -96,7 +96,7 @@ export const until = async <T>(what: string, read: () => T | undefined | Promise
   throw new Error(`${what} did not happen within a minute`)
 }
 
-/** Until everything that was answered before now is archived. `offsetMs`: of the clock of the server. */
+/** Waits until everything that was answered before now is archived. `offsetMs`: the offset of the server's clock. */
 export const untilArchived = (archive: string, offsetMs = 0): Promise<number> => {
   const nowMs = Date.now() + offsetMs
   return until('the archive to cover this moment', () => {
@@ -120,7 +120,7 @@ export const verify = async (archive: string): Promise<Verified> => {
   return JSON.parse(stdout)
 }
 
-/** Until there are so many ranges, each with a base. */
+/** Waits until there are so many ranges, each with a base. */
 export const untilRanges = (archive: string, count: number): Promise<Verified> =>
   until(`${count} ranges`, async () => {
     const found = await verify(archive).catch(() => undefined)

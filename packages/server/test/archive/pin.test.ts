@@ -21,7 +21,7 @@ test('no checkpoint copies what was committed after the archive looked', async (
   beside.run('CREATE TABLE probe (n INTEGER PRIMARY KEY, text TEXT)')
   const wal = () => beside.query<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(NOOP)').get()!
   const insert = (): void => void beside.run(`INSERT INTO probe (text) VALUES (hex(zeroblob(1500)))`)
-  /** For each look of the archive: what was committed, and how far the checkpoint after it went. */
+  /** The looks of the archive. Each has what was committed, and how far the checkpoint after it went. */
   const looks: { archived: number; copied?: number }[] = []
   const channel = await ThreadWriteChannel.open({
     ...{ path, log: () => {}, checkpoints: true, onDiskFailure: () => {} },

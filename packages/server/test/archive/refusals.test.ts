@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const dir of dirs.splice(0)) removeTempDir(dir)
 })
 
-/** What `cubby serve` says when it does not start. */
+/** Returns what `cubby serve` prints when it does not start. */
 const refusalOf = async (args: string[]): Promise<{ exitCode: number; stderr: string }> => {
   const serving = spawnServe({ dataDir: newDir(), args: ['--port', '0', ...args], bare: true })
   return { exitCode: await serving.exited, stderr: serving.stderr }
@@ -128,7 +128,7 @@ describe.skipIf(!storeIsEmbedded())('the directory of an archive', () => {
       })
       expect(Date.now() - later.fromMs).toBeGreaterThanOrEqual(2_000)
       await untilArchived(archive)
-      // What it has now it keeps: a server that runs would go on dropping.
+      // The archive keeps what it has now: a server that runs would go on dropping.
       await server.end('SIGTERM')
       const { findings, ranges } = await verify(archive)
       expect(findings).toEqual([])

@@ -216,7 +216,7 @@ describe('the watch of the clock', () => {
     expect(watch.commit(reading(5_010))).toBeUndefined()
     watch.observe(reading(9_000_000))
     expect(watch.seen).toEqual({ coveredMs: 9_000_000, later: null })
-    // After a start of the machine only the clock itself can be compared.
+    // Only the clock itself can be compared after a start of the machine.
     const unknown = ClockWatch.resume({ coveredMs: 5_000, later: null }, undefined)
     unknown.observe(reading(9_000_000))
     expect(unknown.seen).toEqual({ coveredMs: 5_000, later: [9_000_000, 9_000_000] })

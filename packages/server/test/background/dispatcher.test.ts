@@ -19,7 +19,7 @@ let logged: Record<string, unknown>[]
 let inFlight: Set<Push>
 let started: Push[]
 let mostInFlight: number
-/** What targets do. Default: they answer at once. */
+/** The behaviour of targets. By default they answer at once. */
 let answer: (push: Push, signal: AbortSignal) => Promise<PushOutcome>
 let dispatcher: Dispatcher | undefined
 
@@ -37,7 +37,7 @@ afterEach(async () => {
   await dispatcher?.stop()
 })
 
-/** For promises about times: the dispatcher goes by a clock that the test moves. */
+/** Tests of promises about times use it: the dispatcher goes by a clock that the test moves. */
 const clocked = (body: (clock: MovedClock) => Promise<void>) =>
   withClock(async (clock) => {
     runs = new FakeRuns(clock.now)
@@ -169,7 +169,7 @@ describe('a push', () => {
         for (let n = 0; n < 100; n++) signals.changed(pull.id)
         await clock.pass(10)
       }
-      // In 300 ms: one every 20 ms, after the first.
+      // There is a look every 20 ms after the first, for 300 ms.
       expect(runs.looks).toBeGreaterThan(2)
       expect(runs.looks).toBeLessThanOrEqual(16)
     }),

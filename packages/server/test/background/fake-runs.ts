@@ -23,7 +23,7 @@ export class FakeRuns {
   /** Added to the clock. */
   aheadMs = 0
   looks = 0
-  /** Of one organization. */
+  /** The most tasks of one organization that a poll returns. */
   tasksOfPollMax = 1_000
   readonly #positions = new PushPositions()
   claims: { task: string; limit: number; got: number }[] = []
@@ -111,7 +111,7 @@ export class FakeRuns {
     }
   }
 
-  /** As the engines: so many of each organization, and the next look continues. */
+  /** A look takes so many tasks of each organization, and the next one continues, as in the engines. */
   #ask(withoutOrgIds: number[]): FakeTask[] {
     const after = this.#positions.begin(withoutOrgIds)
     const all = [...this.tasks.values()].filter(({ table }) => !withoutOrgIds.includes(table.orgId))

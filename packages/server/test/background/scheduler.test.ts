@@ -128,7 +128,7 @@ test('a failure of one keeps the other going; it is retried, ever more rarely, a
   ])
 })
 
-/** What a tenant can make: as soon as a step is done, as much is due again. */
+/** A tenant can make this: as soon as a step is done, as much is due again. */
 const endless = (taskId: number): RunReference[] => {
   const list = references(taskId, 50)
   list.splice = () => references(taskId, 50)

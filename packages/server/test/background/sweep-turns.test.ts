@@ -10,7 +10,7 @@ import { eventually } from '../harness.ts'
 type Kind = 'expired' | 'runs' | 'tables' | 'organizations'
 
 let steps: Kind[]
-/** What each step of a kind returns, or throws. */
+/** The result, or the error, of each step of a kind. */
 let outcome: Record<Kind, () => number>
 let warnings: string[]
 let sweeps: Background

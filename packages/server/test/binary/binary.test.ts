@@ -61,7 +61,7 @@ describe('the build', () => {
     const versions = Object.fromEntries(sbom.components.map(({ name, version }: Json) => [name, version]))
     const { bun, ...libraries } = packageJson.dependencies
     const runtime = `@oven/bun-${ownTarget().replace('arm64', 'aarch64')}`
-    // Of `pg` also the packages that it needs itself, and those in the script of the console.
+    // The packages that `pg` needs itself are there too, and those in the script of the console.
     expect(versions).toMatchObject({ ...libraries, [runtime]: bun })
     expect(Object.keys(versions)).toEqual(expect.arrayContaining(['pg-protocol', 'pg-types', 'preact']))
     const licenses = readFileSync(join(dist, 'LICENSES.txt'), 'utf8')
@@ -151,7 +151,10 @@ describe('the binary', () => {
     }
   })
 
-  /** What Bun reads in the directory where it is called, and what a program could confuse with its own files. */
+  /**
+   * The files that Bun reads in the directory where it is called, and those that a program could confuse with its own
+   * files.
+   */
   const makeTrap = (): string => {
     const dir = within('trap')
     const settings = 'CUBBY_PORT=none\nCUBBY_WORKERS=none\n'

@@ -42,7 +42,7 @@ const noGit = Bun.which('git') === null || !existsSync(join(root, '.git'))
 if (noGit) console.log('container.test.ts: this is no clone; the context of the image is not built')
 const script = 'packages/server/scripts/build-binary.ts'
 
-/** Whether this process may make a root directory of its own. */
+/** Says why this process may not make a root directory of its own; undefined if it may. */
 const whyNoRoot = (): string | undefined => {
   if (process.platform !== 'linux') return 'this is not Linux'
   if (process.getuid!() !== 0) return 'this user may not change the root directory'

@@ -13,8 +13,8 @@ import {
   versions,
 } from '../stores/kept-stores.ts'
 
-// Whoever upgrades replaces the program and starts it on the store that is there. Nobody looks into it before: the start has to
-// do all of it, from the migration to the checksums of old rows, and what it leaves must be sound.
+// An operator upgrades by replacing the program, and starts it on the store that is there, unchecked. The start has to do
+// all of it, from the migration to the checksums of old rows, and what it leaves must be sound.
 
 const full = process.env.CUBBY_TEST_BINARY === 'full'
 
@@ -30,7 +30,8 @@ export const testOldStores = (binary: () => string): void => {
   })
 
   describe.each(kinds.map((kind) => [kind.engine, kind] as const))('the binary on %s', (_, kind) => {
-    // In the short form the oldest one, which has most to go through. The source opens the others, in stores-sqlite.test.ts.
+    // The short form opens the oldest one, which has most to go through. The source opens the others, in
+    // stores-sqlite.test.ts.
     for (const version of full ? versions : ['v1']) {
       for (const workers of full ? ['1', '2'] : ['1']) {
         test(`takes the store of ${version} through its start, serves it, and leaves it sound (--workers ${workers})`, async () => {

@@ -85,7 +85,7 @@ describe.each(Object.keys(propose))('%s', (shell) => {
   })
 
   test.skipIf(!isThere)('leaves the value of a flag, and the file that a command takes, to the shell', async () => {
-    // In bash no proposal means the files: `complete -o default`.
+    // No proposal means the files in bash: `complete -o default`.
     const files = shell === 'bash' ? [] : ['./script.bash', './script.fish', './script.zsh']
     expect(
       await propose[shell]!([

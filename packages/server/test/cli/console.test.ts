@@ -64,7 +64,7 @@ describe('the sign-in link', () => {
         null,
         null,
       ])
-      // What the console does with it: a key of its own, then this one is revoked.
+      // The console creates a key of its own with it, and then revokes it.
       const own = ok(await serving.server.as(link!.key).post('/api/keys', { kind: 'secret' }), 201)
       ok(await serving.server.as(own.key).delete(`/api/keys/${self.id}`))
       expect((await serving.server.as(link!.key).get('/v1')).status).toBe(403)

@@ -162,7 +162,7 @@ describe.skipIf(!storeIsEmbedded())('a flag wins over the environment', () => {
     const exported = await runCubby(['export', '--db', 'app', '--data', dir, '--org', 'acme'], { env })
     expect(exported.exitCode).toBe(0)
     expect(exported.stdout).toContain('"hashKey":"a"')
-    // Only in the environment, the two contradict each other.
+    // The two contradict each other only if both are in the environment.
     const { exitCode, stderr } = await runCubby(['export', '--db', 'app'], { env: { CUBBY_DATA: dir, CUBBY_KEY: 'x' } })
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('CUBBY_DATA') })
   })

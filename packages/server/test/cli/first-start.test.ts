@@ -22,7 +22,7 @@ const secretPattern = /svc_live_[0-9A-Za-z]{38}/g
 const publicPattern = /svc_pub_[0-9A-Za-z]{38}/g
 
 let top: string
-/** Not there yet: the first start makes it. */
+/** The directory is not there yet: the first start makes it. */
 let dir: string
 beforeEach(() => {
   top = makeTempDir()
@@ -182,7 +182,7 @@ test('on a terminal the first line is for people, and the log does not repeat it
 
 // The command for a PostgreSQL store: serve-flags.test.ts.
 describe.skipIf(!storeIsEmbedded())('a later start', () => {
-  /** As the first start leaves it. */
+  /** The store is as the first start leaves it. */
   const makeStore = () => runCubbyJson(dir, ['orgs', 'create', 'default'])
 
   /** The line for those who have lost the first keys, as they copy it. */

@@ -116,7 +116,7 @@ describe('a file that is not there is not called the data directory', () => {
     expect(out).toBe('there is no table in database a')
   })
 
-  // As root every directory can be written.
+  // Root can write every directory.
   test.skipIf(process.getuid?.() === 0)('the data directory that cannot be written is named', async () => {
     const closed = join(dir, 'closed')
     mkdirSync(closed)

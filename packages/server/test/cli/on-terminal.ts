@@ -1,7 +1,7 @@
 import { cubbyCommand } from '../harness.ts'
 
 export interface TerminalProcess {
-  /** What has been written to the terminal so far, its line ends as \n and without the line of progress. */
+  /** The text written to the terminal so far, with \n as line ends and without the line of progress. */
   text(): string
   /** The bytes as they came. */
   drawn(): string

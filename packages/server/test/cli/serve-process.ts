@@ -6,13 +6,13 @@ export { mainFile }
 
 export interface ServeOptions {
   dataDir: string
-  /** After `serve`; the store and a free port are added unless `bare`. */
+  /** The arguments after `serve`; the store and a free port are added unless `bare`. */
   args?: string[]
   bare?: boolean
   env?: Record<string, string | undefined>
   /** Words before the command: `['sh', '-c', 'ulimit -n 256; exec "$@"', 'sh']`. */
   wrapper?: string[]
-  /** Where the process runs. */
+  /** The directory in which the process runs. */
   cwd?: string
   /** See `cubbyCommand`. */
   program?: string
@@ -36,7 +36,7 @@ export interface ServeProcess {
 
 const running = new Set<ServeProcess>()
 
-/** For `afterEach`: ends what a test that failed half-way left running. */
+/** Ends, in `afterEach`, what a test that failed half-way left running. */
 export const endAllServing = async (): Promise<void> => {
   await Promise.all([...running].map((serving) => serving.end('SIGKILL')))
 }

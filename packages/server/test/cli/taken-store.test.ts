@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const holderFile = (): string => join(dir, 'serve.lock-holder')
 
-/** What a second server says. */
+/** Returns what a second server prints. */
 const refusal = async (): Promise<string> => {
   const { exitCode, stdout, stderr } = await runCubby(['serve', '--data', dir, '--port', '0'])
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })

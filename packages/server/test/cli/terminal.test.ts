@@ -21,7 +21,7 @@ import { onTerminal } from './on-terminal.ts'
 setDefaultTimeout(120_000)
 
 const hostile = 'x\u001b]0;owned\u0007\u001b[2J\r\n\u007f\u009b31m\u2028\u2029\u202egnp\u202c\u2066y\u2069'
-/** As it is shown: the same for every way out. */
+/** The text as it is shown, which is the same for every way out. */
 const shown =
   'x\\u001b]0;owned\\u0007\\u001b[2J\\u000d\\u000a\\u007f\\u009b31m\\u2028\\u2029\\u202egnp\\u202c\\u2066y\\u2069'
 /** All but the line feed and the tab, which a terminal only moves on by. */

@@ -262,7 +262,7 @@ const changePage = (file: string, number: number, change: (page: Buffer) => void
   closeSync(handle)
 }
 
-/** As bits that rot: a third of the bytes of the page where a table or index begins. */
+/** Damages a page as rotting bits would: a third of the bytes of the page where a table or index begins. */
 const spoilRoot = (file: string, name: string): void =>
   changePage(file, rootPage(file, name), (page) => {
     for (let i = 0; i < pageBytes; i += 3) page[i] = page[i]! ^ 0x5a

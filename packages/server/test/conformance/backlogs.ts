@@ -10,7 +10,7 @@ import { declared } from './runs.ts'
 // An organization decides how much it has due. If a look read only the rows that are due longest, those of another
 // organization would wait until all of the first have had their turn.
 
-/** More than a look reads in the order of times. */
+/** A look reads fewer in the order of times. */
 const backlog = 550
 
 /** Rows of one load: a load is one transaction. */
@@ -18,12 +18,12 @@ const loadRowsMax = 500
 
 export interface Backlog {
   tenant: Tenant
-  /** How many tasks, each with one schedule and one run. */
+  /** The number of tasks, each with one schedule and one run. */
   count: number
   /** A running run has a lease that has expired. A queued one is due. */
   status?: 'running' | 'queued'
   firstId: number
-  /** Since when schedules and leases are due. */
+  /** The time from which schedules and leases are due. */
   sinceMs: number
   declaration?: Partial<Declaration>
 }
@@ -64,7 +64,7 @@ export const loadBacklog = async (engine: Engine, wanted: Backlog): Promise<numb
   return ids
 }
 
-/** How many looks it takes until each of these tasks had its turn. */
+/** Counts the looks until each of these tasks had its turn. */
 export const countLooks = async (
   taskIds: number[],
   look: () => Promise<{ taskId: number }[]>,

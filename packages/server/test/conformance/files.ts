@@ -182,7 +182,7 @@ export const fileCases = (it: Case): void => {
               ? { files, folders }
               : { files: files.toReversed(), folders: folders.toReversed() }
             expect({ isPublic, prefix, limit, ...listed }).toEqual({ isPublic, prefix, limit, ...expected })
-            // At most one step for each file or folder, and one for each page.
+            // A listing takes at most one step for each file or folder, and one for each page.
             if (limit === 100) expect(rows).toBeLessThanOrEqual(8 * (files.length + folders.length + 1))
           }
         }
@@ -445,7 +445,7 @@ export const fileCases = (it: Case): void => {
     await expectRefusal(second.begin(), 'revoked_api_key')
     await expectRefusal(second.commit('a', other), 'revoked_api_key')
     expect(await liveBlobs(engine)).toEqual([])
-    // By an operator the bucket comes back, and the upload that was under way can end.
+    // The operator brings the bucket back, and the upload that was under way can end.
     await engine.buckets.restore(tenant.operator, 'app', 'avatars', undefined, startMs + 3)
     const restored = (await engine.buckets.findById(bucket.publicId!)) as Table
     const file = { name: 'a', content: contentOf(blob), ttlSeconds: null, condition: undefined }
@@ -548,7 +548,7 @@ export const fileCases = (it: Case): void => {
     const refused = await commitSmall('a', everyByte, { condition: 'absent' })
     expect(refused.result).toEqual({ applied: false, failedOperation: 0, current: startMs + 1 })
     expect(await engine.files.readBytes(bucket, refused.blob)).toBeUndefined()
-    // Over one kind of file, the other.
+    // A file of one kind replaces one of the other kind.
     const large = await put('a')
     const third = (await commitSmall('a', everyByte)).blob
     const other = (await commitSmall('b', everyByte)).blob
@@ -559,7 +559,7 @@ export const fileCases = (it: Case): void => {
     expect(await engine.files.readBytes(bucket, first)).toBeDefined()
     const gone = [first, second.blob, large, other]
     expect((await due(engine, startMs + deadBlobMs)).sort()).toEqual(gone.toSorted())
-    // What was not taken stays.
+    // A blob that was not taken stays.
     await engine.files.forget([...gone, third])
     for (const blob of gone) expect(await engine.files.readBytes(bucket, blob)).toBeUndefined()
     expect(await engine.files.readBytes(bucket, third)).toBeDefined()

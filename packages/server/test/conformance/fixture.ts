@@ -27,7 +27,7 @@ export interface Tenant {
   org: Organization
   /** An operator's command: no API key. */
   operator: Caller
-  /** With the organization's first secret key. */
+  /** A caller with the organization's first secret key. */
   caller: Caller
   apiKey: ApiKey
   secret: string
@@ -100,7 +100,7 @@ export interface Fixture {
   write(operations: RecordOperation[], nowMs?: number): Promise<WriteResult>
   /** The version written. */
   put(hashKey: string, fields?: PutFields, nowMs?: number): Promise<number>
-  /** Whether there was a record. */
+  /** True if there was a record. */
   remove(hashKey: string, rangeKey?: string, nowMs?: number): Promise<boolean>
   get(hashKey: string, rangeKey?: string, nowMs?: number): Promise<StoredRecord | undefined>
   /** Every record of the scan, through pages of `rowsMax`. */

@@ -205,7 +205,7 @@ export const pageCases = (it: Case): void => {
 
   it('a page is bounded by rows and bytes together', async ({ engine }) => {
     const fixture = await makeFixture(engine, indices)
-    // With room for the keys and all else that is sent with data.
+    // The rest leaves room for the keys and all else that is sent with data.
     const third = Math.floor(pageBytesMax / 3) - 100
     for (const [i, bytes] of [third, third, third, third, 50, 50, 50].entries()) {
       await fixture.put('h', { rangeKey: `${i}`, data: dataOfBytes(bytes) })

@@ -529,7 +529,7 @@ export const runCases = (test: Case): void => {
     const fired = await engine.runs.fireSchedules(Date.now(), 2)
     expect(fired.due).toBe(2)
     expect(fired.created.map(({ taskId }) => taskId)).toContain(other.task.id)
-    // As many leases end: each claims its run, the other organization last.
+    // The same number of leases end: each task claims its run, the other organization last.
     await engine.runs.fireSchedules(Date.now(), 10)
     for (const bench of [...olds, other]) expect(await bench.claim(1, 100)).toHaveLength(1)
     await Bun.sleep(150)

@@ -163,7 +163,7 @@ export const selectionCases = (it: Case): void => {
     const each = bytesOf(long[0]!) - 1
     const rows = Math.floor((pageBytesMax - 1) / each)
     await fillAtOnce(fixture, long.slice(0, rows).map(put))
-    // What is left of the page is the last record's, whose key is as long as it takes.
+    // The rest of the page goes to the last record, whose key is as long as it takes.
     const left = pageBytesMax - rows * each - bytesOf('z')
     const last = (more: number) => `z${'\0'.repeat(Math.floor(left / 6))}${'.'.repeat((left % 6) + more)}`
     await fixture.write([put(last(0))])

@@ -19,7 +19,7 @@ import { restoreTableOperation } from '../../src/operations/tables/restore-table
 import { jsonText, space, stringText } from './json-text.ts'
 import { refused } from './refusal.ts'
 
-// Of bodies only what a request needs is built. Whatever they hold, the request must be the same, or refused in the same
+// A parser builds only what a request needs of a body. For any body, the request must be the same, or refused in the same
 // words, as if all of it had been built: here by JSON.parse.
 
 const nowMs = 1_767_225_600_000
@@ -27,7 +27,7 @@ const nowMs = 1_767_225_600_000
 const parseCreateTable = (members: Members) => createTableOperation.read!({ members, text: '' }, nowMs)
 const parseRestoreTable = (members: Members) => restoreTableOperation.read!({ members, text: '' }, nowMs)
 
-/** What came of it: a value, or a refusal with all that it says. */
+/** Returns the outcome: a value, or a refusal with all that it says. */
 const outcome = (run: () => unknown): unknown => {
   try {
     return { value: run() }
@@ -116,7 +116,7 @@ const rangeText = objectText(
 
 const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1))], true)
 
-/** To the end: what stands in `hash` is looked at when the table is known. */
+/** Parses and plans, because `hash` is checked when the table is known. */
 const planned = (members: Members): unknown =>
   planQuery(parseQuery(members), 1, { i1: { hashField: 'a', rangeField: 'b' }, i2: { hashField: 'a' } }, seal)
 
@@ -230,7 +230,7 @@ const operationMember = (names: string[]): fc.Arbitrary<[string, string]> =>
 
 /** A record as it would be read with all of `data` built. */
 const naiveRecord = (text: string, members: Members, at: number, prefix = '', alsoKnown: string[] = []) => {
-  // Where `data` stands is found by the name, which is there once.
+  // The name `data` occurs once, so it tells where the value is.
   let index = at
   let span: ReturnType<typeof valueSpan> | undefined
   if (Object.hasOwn(members, 'data')) {
@@ -246,7 +246,7 @@ const naiveRecord = (text: string, members: Members, at: number, prefix = '', al
 }
 
 describe('a put is read as if JSON.parse had read it', () => {
-  /** What was built must be data, and is no part of the record. */
+  /** The built value must be data, and is no part of the record. */
   const put = (text: string) => {
     const { built, ...record } = parsePut(text, nowMs)
     if (built !== undefined) expect(built).toEqual(JSON.parse(record.data))

@@ -36,7 +36,7 @@ const timeScan = (over: Partial<TimeScan> = {}): TimeScan => ({
 })
 
 const secret = Buffer.from('000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f', 'hex')
-/** Of a store that version 0.1 made. */
+/** The secret of a store that version 0.1 made. */
 const seal = new CursorSeal([new TextSeal(secret)], true)
 
 /** A cursor of version 0.1, as a client could forge it. */

@@ -46,7 +46,7 @@ const accepted: [text: string, ms: number][] = [
 ]
 
 const refusedTexts = [
-  // Not a real date or time of day
+  // These are no real dates or times of day.
   '2026-02-29T00:00:00Z',
   '1900-02-29T00:00:00Z',
   '2100-02-29T00:00:00Z',

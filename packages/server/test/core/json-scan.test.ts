@@ -18,7 +18,7 @@ const saidBy = (run: () => unknown): [message: string, hint: string | undefined]
   }
 }
 
-/** Of any text, small ones too, which `checkJson` leaves to JSON.parse. */
+/** Scans any text, also a small one, which `checkJson` leaves to JSON.parse. */
 const scan = (text: string): void => {
   expect(new JsonScan(text).run()).toBe(true)
 }
@@ -27,7 +27,7 @@ const expectAgreement = (text: string): void => {
   expect({ text, said: saidBy(() => scan(text)) }).toEqual({ text, said: saidBy(() => parseJson(text)) })
 }
 
-/** What faults are made of, and what only looks like one. */
+/** The pieces of which faults are made, and some that only look like a fault. */
 const pieces = [
   ...'{}[],:"\\/\'-+.0123456789eEtrufalsn \t\n\r\0\u000b\u000c\u001f\u007f\u00a0\u2028\ufeffé€',
   '\ud800',
@@ -109,7 +109,7 @@ describe('the scan agrees with JSON.parse', () => {
   })
 
   test('on strings of any length, with what may and may not stand in them', () => {
-    // Around the length from which JSON.parse looks at them.
+    // The lengths are around the one from which JSON.parse looks at them.
     for (let length = 0; length < 140; length++) {
       for (const inner of [
         '',
@@ -213,7 +213,7 @@ describe('the scan agrees with JSON.parse', () => {
       '{"a":}',
     ],
     ...['{"a":]', '{"a":1]', '{]', '{null:1}', '{[]:1}', '{"a":1}}', '{{}}', '{"a":1,,"b":2}', '{:1}', '{"a"="b"}'],
-    // Around the value.
+    // These have something around the value.
     ...[' ', '\n', '\t1\r\n', '\u00a01', '1\u00a0', '\ufeff1', '\ufeff', '1 2', '{}{}', '{},', '[] "', '1 tru', '1\0'],
     ...['/**/1', '1//', '1#', '#1', '\u000b1', '\u000c1', '\u20281', '1\u2028', '\ud800', '😀', '\0', '1 \u0085'],
   ]

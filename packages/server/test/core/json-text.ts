@@ -29,7 +29,7 @@ interface Member {
 
 export const space = fc.string({ unit: fc.constantFrom(' ', '\n', '\r', '\t'), maxLength: 3 })
 
-/** What a string may be made of, each piece valid by itself. Backslashes, quotes and brackets abound. */
+/** The pieces of which a string may be made, each valid by itself. Backslashes, quotes and brackets abound. */
 const stringPieces = [
   '\\"',
   '\\\\',

@@ -175,7 +175,7 @@ describe('refusals', () => {
     for (const hash of [undefined, null, [], {}, JSON.parse('1e400'), 'a'.repeat(1025), '\ud800']) {
       expect(refused(() => plan({ index: 'i1', hash }))).toEqual(['invalid_index_value', 'hash'])
     }
-    // What no key may be is a value like any other.
+    // A text that no key may be is an index value like any other.
     for (const hash of ['', '.', '..']) expect(plan({ index: 'i1', hash }).whole).toMatchObject({ hash: `s${hash}` })
   })
 

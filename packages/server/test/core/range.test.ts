@@ -242,7 +242,7 @@ describe('a lower and an upper bound together hold what both hold', () => {
     holds: (range: unknown, value: IndexScalar) => boolean,
   ): void => {
     for (const [lower, upper] of bounds) {
-      // In either order of the members.
+      // The members may come in either order.
       for (const range of [
         { [lower]: low, [upper]: high },
         { [upper]: high, [lower]: low },
@@ -328,7 +328,7 @@ describe('refusals', () => {
     for (const over of overs) {
       for (const pair of pairs) {
         if (allowed.has(pair.join(' ')) || allowed.has(pair.toReversed().join(' '))) continue
-        // Whatever the operands are: the combination itself is at fault.
+        // The combination is at fault, with any operands.
         const range = Object.fromEntries(pair.map((operator) => [operator, operator === 'between' ? [1, 2] : 1]))
         expectRefused(range, over, 'range')
       }
@@ -364,10 +364,10 @@ describe('refusals', () => {
       expectRefused(range(10, 9), 'index', 'range')
       expectRefused(range('b', 'a'), 'index', 'range')
       expectRefused(range(true, false), 'index', 'range')
-      // By UTF-8 bytes, not by UTF-16 units.
+      // Texts are ordered by UTF-8 bytes, not by UTF-16 units.
       expectRefused(range('\u{1f600}', '\uffff'), 'index', 'range')
       expectRefused(range('\u{1f600}', '\uffff'), 'primary', 'range')
-      // By time, not by text; in the primary key by text.
+      // Date-times are ordered by time in an index, and by text in the primary key.
       expectRefused(range('2024-01-01T00:00:00Z', '2024-01-01T00:30:00+01:00'), 'index', 'range')
       expectRefused(range('2024-01-01T00:00:00Z', '2024-01-01T00:30:00+01:00'), 't', 'range')
       expect(parseRange(range('2024-01-01T00:00:00Z', '2024-01-01T00:30:00+01:00'), 'primary')).toBeDefined()

@@ -53,7 +53,7 @@ describe('a record in an answer', () => {
         expect(least(stored)).toBeLessThanOrEqual(Buffer.byteLength(recordJson(stored)) + 1),
       ),
     )
-    // To the byte: no record takes less.
+    // The bound is exact: no record takes less.
     const smallest = { hashKey: 'a', rangeKey: noRangeKey, data: '{}', ttlSeconds: null, updatedAtMs: 0 }
     expect(least(smallest)).toBe(Buffer.byteLength(recordJson(smallest)) + 1)
   })
@@ -95,7 +95,7 @@ describe('a record without its data', () => {
     for (const more of [0, 1]) {
       const page: StoredRecord[] = []
       const meter = new PageMeter(page, false)
-      // What is left of the page goes into one key.
+      // The rest of the page goes into one key.
       const source = [long(`a${'.'.repeat(left + more)}`), ...Array(rows - 1).fill(long('a'))]
       for (const one of source) if (meter.takes(one)) page.push(one)
       expect(page).toHaveLength(more === 0 ? rows : rows - 1)
@@ -182,7 +182,7 @@ describe('the meter of a page', () => {
         for (const next of source) {
           meter.takes(next)
           page.push(next)
-          // With room for the comma of one more record.
+          // The meter keeps room for the comma of one more record.
           expect(meter.bytesLeft()).toBe(pageBytesMax - Buffer.byteLength(itemsOf(page)))
         }
       }),

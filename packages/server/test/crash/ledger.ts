@@ -1,13 +1,13 @@
 // The responses that the writers got, and what the store may contain after a crash because of them: every acknowledged
 // write, and each write without a response either as a whole or not at all.
 
-/** What one write left in a record. Every write has a mark of its own. */
+/** The contents that one write left in a record. Every write has a mark of its own. */
 export interface Found {
   mark: string
   updatedAt: number
 }
 
-/** By record: `hashKey/rangeKey`. */
+/** The records by `hashKey/rangeKey`. */
 export type FoundRecords = Map<string, Found>
 
 /** A unit is what one operation writes as one: a record, or several that only ever change in one batch. */

@@ -10,7 +10,7 @@ const writing = ['pwrite64', 'pwritev', 'write', 'writev']
 const syncing = ['fsync', 'fdatasync']
 const calls = [...new Set([...reading, ...sending, ...writing, ...syncing])]
 
-/** Why a trace cannot be made here; undefined if it can. */
+/** Says why a trace cannot be made here; undefined if it can. */
 export const whyNoTrace = (): string | undefined => {
   if (Bun.which('strace') === null) return 'strace is not installed'
   const { exitCode } = Bun.spawnSync(['strace', '-f', '-o', '/dev/null', 'true'], {

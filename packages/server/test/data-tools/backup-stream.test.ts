@@ -67,7 +67,7 @@ describe.skipIf(!storeIsEmbedded())('a backup through a pipe', () => {
     removeTempDir(dir)
   })
 
-  /** As it is typed into a shell. */
+  /** Runs a script as it is typed into a shell. */
   const shell = async (script: string) => {
     const child = Bun.spawn(['bash', '-o', 'pipefail', '-c', script], {
       cwd: dir,

@@ -18,7 +18,7 @@ export interface RunOptions {
   stdin?: string | Uint8Array
 }
 
-/** What surrounds the test run must not reach the command. */
+/** The environment of the test run must not reach the command. */
 const environment = (own: Environment): Environment => {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('CUBBY_') && name !== 'NODE_ENV')
   return { ...Object.fromEntries(kept), ...own }
@@ -38,7 +38,7 @@ export const startCommand = (args: string[], { env = {}, stdin }: RunOptions = {
   })
   const result = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]).then(
     ([stdout, stderr, exitCode]) => {
-      // Whatever a command is told by a server, it tells a person at a shell.
+      // A command tells a person at a shell what the server said, in the words of the shell.
       if (/\/v1\/|\b(?:GET|PUT|POST|DELETE) \/|Retry-After/.test(stderr)) throw new Error(`speaks HTTP: ${stderr}`)
       return { stdout, stderr, exitCode }
     },
@@ -56,7 +56,7 @@ export const expectDone = async (args: string[], options?: RunOptions): Promise<
   return stdout
 }
 
-/** What a command needs to speak with the server as this organization. */
+/** The variables that a command needs to speak with the server as this organization. */
 export const asClient = (server: Pick<Server, 'url'>, { secretKey }: Pick<Organization, 'secretKey'>): Environment => ({
   CUBBY_URL: server.url,
   CUBBY_KEY: secretKey,
@@ -88,7 +88,7 @@ export const readText = (file: string): string => {
   return (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString()
 }
 
-/** Without the times of writing, which differ over HTTP. */
+/** Removes the times of writing, which differ over HTTP. */
 export const withoutTimes = (text: string): string => text.replaceAll(/,"updatedAt":\d+\}$/gm, '}')
 
 export const writeLines = (file: string, lines: (string | object)[]): string => {

@@ -77,7 +77,7 @@ describe('any table of cells', () => {
     )
   })
 
-  // Where the two disagree, a line of one record would be taken for the next.
+  // If the two disagreed, a line of one record would be taken for the next.
   test('ends where our search for quotes says that it ends', () => {
     fc.assert(
       fc.property(fc.array(cells, { minLength: 1, maxLength: 4 }), (row) => {

@@ -127,7 +127,7 @@ describe('cubby delete', () => {
   })
 })
 
-/** Whether the process has ended and only waits to be noticed; never where that cannot be seen. */
+/** True if the process has ended and only waits to be noticed; false where that cannot be seen. */
 const hasEnded = (pid: number): boolean =>
   existsSync(`/proc/${pid}/stat`) && / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
 

@@ -329,7 +329,7 @@ describe.skipIf(!storeIsEmbedded())('a store with files', () => {
           /file "cats\/tom\.png" of app\/photos: its bytes/,
         )
         expect(existsSync(join(data, 'cubby.db'))).toBe(false)
-        // What was copied before stays whole: a second try continues.
+        // The files that were copied before stay whole: a second try continues.
         expect(blobsIn(join(data, 'files')).filter((name) => name.endsWith('.part'))).toEqual([])
       }
     })

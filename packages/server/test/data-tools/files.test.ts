@@ -300,6 +300,18 @@ describe('list, url and rm', () => {
     expect(linesOf(asPublic)).toEqual([listed[0]!])
   })
 
+  test('list --folders: a line for each folder, in order of the names, which --limit counts', async () => {
+    const listed = linesOf(await files(['list', 'listed', '--folders']))
+    expect(listed.slice(1).map((line) => line.slice(46))).toEqual(['a/', 'b \\u202etxt.exe', 'c', 'ä'])
+    expect(listed[1]).toMatch(/^- {30}- {2}- {11}a\/$/)
+    const json = linesOf(await files(['list', 'listed', '--folders', '--limit', '2', '--json'])).map((line) =>
+      JSON.parse(line),
+    )
+    expect(json).toEqual([{ folder: 'a/' }, expect.objectContaining({ name: 'b \u202etxt.exe', size: 12 })])
+    const inside = linesOf(await files(['list', 'listed', '--folders', '--prefix', 'a/']))
+    expect(inside.slice(1).map((line) => line.slice(46))).toEqual(['a/1', 'a/2'])
+  })
+
   test('on a terminal: names are harmless, bytes are not written to it unless --out - says so', async () => {
     const terminal = async (...args: string[]): Promise<[number, string]> => {
       const child = onTerminal(['files', ...args], env)

@@ -60,7 +60,7 @@ interface Way {
 }
 
 interface Imported extends CommandResult {
-  /** Without those that declare the table, and without times. */
+  /** The records without the lines that declare the table, and without times. */
   records: string[]
 }
 

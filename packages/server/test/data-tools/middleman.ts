@@ -4,7 +4,7 @@ import type { Json } from '../harness.ts'
 // server. It also gives a test the moment to kill the command.
 
 export interface Batch {
-  /** From 1, in the order in which they came. */
+  /** The number of the batch, from 1, in the order in which they came. */
   number: number
   operations: Json[]
 }

@@ -120,7 +120,7 @@ test('everything of one organization is there, as its other exports have it, wit
   expect(JSON.parse(tree.get('organization.json')!)).toMatchObject({ name: 'acme', status: 'active' })
   expect(lines(tree.get('keys.ndjson')).map(({ kind }) => kind)).toEqual(['secret', 'public'])
 
-  // As `cubby export` writes it.
+  // The records are as `cubby export` writes them.
   await server.cubby('export', '--db', 'app', '--org', 'acme', '--out', join(top, 'app.ndjson'))
   expect(tree.get('app/records.ndjson')).toBe(readFileSync(join(top, 'app.ndjson'), 'utf8'))
   const listed = ok(await api.post('/v1/app/_buckets/pictures/query', {})).items
@@ -177,7 +177,7 @@ test('a deleted organization is exported as it was, until it is purged', async (
   })
   for (const tree of [whole, deleted]) {
     tree.delete('organization.json')
-    // When they were last used.
+    // These say when the keys were last used.
     tree.delete('keys.ndjson')
   }
   expect(deleted).toEqual(whole)

@@ -2,6 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { progressLine, showRate } from '../../src/cli/transfer/progress-line.ts'
+import { untilRanges } from '../archive/ledger.ts'
 import { spawnOnTerminal } from '../cli/on-terminal.ts'
 import { cubbyCommand, makeTempDir, removeTempDir, startServer, storeIsEmbedded } from '../harness.ts'
 import { expectDone, runCommand, writeLines } from './commands.ts'
@@ -55,10 +56,11 @@ describe('progress', () => {
   })
 
   test.skipIf(!storeIsEmbedded())(
-    'backup, verify, compact and files show their steps, and none of it without a terminal',
+    'backup, verify, compact, files and a check of an archive show their steps, and none of it without a terminal',
     async () => {
       const dir = makeTempDir()
-      const server = await startServer({ dataDir: join(dir, 'data') })
+      const [data, backup, archive] = [join(dir, 'data'), join(dir, 'backup.db'), join(dir, 'archive')]
+      const server = await startServer({ dataDir: data, args: ['--archive', archive] })
       try {
         const org = await server.createOrganization('default')
         const env = { CUBBY_URL: server.url, CUBBY_KEY: org.secretKey, CUBBY_DB: 'app' }
@@ -81,10 +83,14 @@ describe('progress', () => {
           ['files', 'get', 'photos', 'large.bin', '--out', join(dir, 'copy.bin')],
           /\[#*-*\] +\d+% {2}[\d.]+ MB/,
         )
-        const [data, backup] = [join(dir, 'data'), join(dir, 'backup.db')]
         await expectDrawn(['backup', 'create', backup, '--data', data, '--json'], records, files)
         await expectDrawn(['verify', '--data', data, '--json'], records, files)
+        await untilRanges(archive, 1)
         await server.end('SIGTERM')
+        await expectDrawn(
+          ['backup', 'verify', archive, '--json'],
+          /\rchecking the archive {2}\[#*-*\] +\d+% {2}[\d.]+ MB {2}[\d.]+ MB\/s {2}0:0\d left/,
+        )
         await expectDrawn(['backup', 'restore', backup, '--data', join(dir, 'restored'), '--json'], records, files)
         await expectDrawn(['compact', '--data', join(dir, 'restored'), '--json'], records)
         const piped = await runCommand(['verify', '--data', data])

@@ -49,7 +49,7 @@ let server: Server
 let org: Organization
 let api: Api
 let dir: string
-/** What a fresh store made of the export is made of. */
+/** The export of a fresh store that was made of the export. */
 let straight: string
 let overHttp: string
 

@@ -53,7 +53,7 @@ export const makeCommands = (dir: string): string => {
 
 export interface ShellOptions {
   cwd: string
-  /** From makeCommands. */
+  /** The directory of makeCommands. */
   commands: string
   env: Record<string, string>
   /** Blocks that a test runs by itself: a server that stays. */

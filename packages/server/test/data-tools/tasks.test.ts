@@ -61,7 +61,7 @@ const expectRefused = async (args: string[], exitCode: number, said: string | Re
   expect(result.stderr).toMatch(said)
 }
 
-/** What a test needs before it begins, without a process. */
+/** Declares a task for a test, without a process. */
 const declare = async (db: string, body: Json = {}, task = 'mail'): Promise<Json> =>
   ok(await api.put(`/v1/${db}/_tasks/${task}`, body), 201)
 
@@ -132,7 +132,7 @@ describe('tasks', () => {
     const schedule = ['--cron', '30 6 * * mon-fri', '--timezone', 'Europe/Berlin', '--payload', payload]
     const all = [...words, '--paused', ...schedule]
     for (const [flag, value] of flags) all.push(flag, value)
-    // In the environment, where other users do not see it.
+    // The value is in the environment, where other users do not see it.
     const env = { CUBBY_AUTHORIZATION: 'Bearer abc' }
     const [line] = await lines(all, { env, stderr: secretNote })
     const task = JSON.parse(line!)

@@ -36,7 +36,7 @@ beforeEach(async () => {
     names.map((name) => putOf(fixture.table, name, { data: { text } })),
   )
   await engine.close()
-  // As 0.1 wrote them, and the migration left them.
+  // The rows are as 0.1 wrote them, and as the migration left them.
   edit(`UPDATE records SET data = substr(data, 1, length(data) - 6);
     INSERT INTO meta SELECT 'unchecked_next', 1 UNION ALL SELECT 'unchecked_end', value FROM meta WHERE name = 'next_record_id'`)
 })

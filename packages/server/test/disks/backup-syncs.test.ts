@@ -17,7 +17,7 @@ const writing = ['write', 'writev', 'pwrite64', 'pwritev', 'ftruncate', 'copy_fi
 const syncing = ['fsync', 'fdatasync']
 const calls = [...writing, ...syncing, '?rename', 'renameat', 'renameat2'].join(',')
 
-/** What was synced around the rename of `${file}.tmp` to `file`. */
+/** Lists the syncs around the rename of `${file}.tmp` to `file`. */
 const syncsOf = (trace: string, file: string) => {
   const all = parseTrace(trace)
   const of = (names: string[], path: string) =>

@@ -10,7 +10,7 @@ import { Ledger, tablePath, untilCopied } from './writers.ts'
 
 setDefaultTimeout(120_000)
 
-/** Until no reader is left that would make the next commit append to the WAL. */
+/** Waits until no reader is left that would make the next commit append to the WAL. */
 const untilRestarted = async (file: string): Promise<void> => {
   const beside = new Database(file)
   const restart = beside.prepare<{ busy: number }, []>('PRAGMA wal_checkpoint(RESTART)')

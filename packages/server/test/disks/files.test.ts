@@ -7,8 +7,8 @@ import { parseTrace, whyNoTrace } from '../crash/trace.ts'
 import { makeTempDir, removeTempDir, runCubby, runCubbyJson, startServer, storeIsEmbedded } from '../harness.ts'
 import { makeTable } from '../http/service.ts'
 
-// Who reads the files reads every organization's records. And a file whose name was never synced is not there after a
-// power cut, however well its bytes were.
+// A user who can read the files can read every organization's records. A file whose name was never synced is lost in a
+// power cut, even if its bytes were synced.
 
 setDefaultTimeout(120_000)
 
@@ -20,7 +20,7 @@ afterEach(() => removeTempDir(top))
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 
-/** Under a umask that takes nothing away: what is private is so because it was made so. */
+/** The umask takes nothing away, so a private file is private because it was created so. */
 const runOpenly = async (args: string[]): Promise<void> => {
   const script = 'umask 000; exec "$@"'
   const child = Bun.spawn(['sh', '-c', script, 'sh', process.execPath, mainFile, ...args], { stderr: 'pipe' })
@@ -54,7 +54,7 @@ describe.skipIf(!storeIsEmbedded())('files are for their owner alone', () => {
     await (await makeTable(server.as(secretKey), undefined, 'notes')).put('a')
     await server.stop()
     const [plain, packed, backup] = [join(top, 'out.ndjson'), join(top, 'out.ndjson.gz'), join(top, 'backup')]
-    // What an interrupted export left behind.
+    // An interrupted export left these behind.
     for (const name of [plain, `${plain}.partial`]) {
       writeFileSync(name, 'old')
       chmodSync(name, 0o644)

@@ -41,7 +41,7 @@ const pageBytes = 4_096
 let top = ''
 let file = ''
 let writtenFixture: Fixture
-/** What was written and is live at `nowMs`, by name. */
+/** The records that were written and are live at `nowMs`, by name. */
 const live = new Map<string, StoredRecord>()
 
 const indices = { i1: { hashField: 'shelf', rangeField: 'n' } }
@@ -239,7 +239,7 @@ const findBytes = (handle: number, bytes: Buffer): number => {
 const flipId = (handle: number, row: number, id: number, bit: number): void =>
   flipBit(handle, headerAt(handle, row, id) - 1, bit)
 
-/** Where the header of the row with this id begins. `row`: where its first value does. */
+/** Returns the offset of the header of the row with this id. `row`: the offset of its first value. */
 const headerAt = (handle: number, row: number, id: number): number => {
   const before = Buffer.alloc(40)
   readSync(handle, before, 0, 40, row - 40)
@@ -275,7 +275,7 @@ test('a row whose id became that of a counted one: no count leads back, and none
 
 describe('a record of which one bit was changed', () => {
   const name = 'key 4'
-  /** As SQLite stores it: six bytes. */
+  /** SQLite stores the version in six bytes. */
   const versionBytes = (): Buffer => {
     const bytes = Buffer.alloc(6)
     bytes.writeUIntBE(live.get(name)!.updatedAtMs, 0, 6)

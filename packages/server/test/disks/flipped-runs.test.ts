@@ -222,7 +222,7 @@ test('a single changed bit in the pages of runs never changes an answer; the che
       if (i === 0) expect([refusedReads, findings]).toEqual([0, []])
       if (refusedReads > 0) noticed++
       expect([where, refusedReads > 0 && findings.length === 0]).toEqual([where, false])
-      // What time does to runs removes nothing before its time.
+      // The sweep removes no run before its time.
       const swept = await orDamaged(() => engine.runs.sweepFinished(nowMs, 1_000))
       expect([where, swept ?? 0]).toEqual([where, 0])
       const laterMs = nowMs + 4_000_000

@@ -7,7 +7,7 @@ import { makeTempDir, removeTempDir, storeIsEmbedded } from '../harness.ts'
 
 const source = fileURLToPath(new URL('./shim.c', import.meta.url))
 
-/** In the order of shim.c. */
+/** The names are in the order of shim.c. */
 const names = [
   'dropDbWrites',
   'failDbSyncs',
@@ -23,7 +23,7 @@ const names = [
 ] as const
 type NumberName = (typeof names)[number]
 
-/** Why there can be no shim here; undefined if there can. */
+/** Says why there can be no shim here; undefined if there can. */
 export const whyNoShim = (): string | undefined => {
   if (!storeIsEmbedded()) return 'the store is a server of its own'
   if (process.platform !== 'linux') return 'the shim is for Linux'

@@ -39,7 +39,7 @@ describe.skipIf(process.platform !== 'linux' || !storeIsEmbedded())('a thread th
           faults,
           [at, ...Array<FaultPoint>(8).fill('open')].map((at) => ({ at, code: 'SQLITE_MISUSE' })),
         )
-        // Enough to be checkpointed when writes pause.
+        // So many writes are checkpointed when writes pause.
         await Promise.all(Array.from({ length: 300 }, (_, i) => put(`k${i}`)))
         await tries(2)
         const before = threads()

@@ -25,18 +25,18 @@ export const untilCopied = async (dataDir: string): Promise<void> => {
 
 /** Writers that overwrite their own records in batches and remember the responses. */
 export class Ledger {
-  /** By record: the last round that was acknowledged, and the last that was sent. */
+  /** The records by name, each with the last round that was acknowledged, and the last that was sent. */
   readonly #acknowledged = new Map<string, number>()
   readonly #sent = new Map<string, number>()
   #round = 0
-  /** How many were acknowledged. */
+  /** The number of batches that were acknowledged. */
   batches = 0
 
   get size(): number {
     return this.#acknowledged.size
   }
 
-  /** Every record once: what a lost page would show again. */
+  /** Writes every record once: a lost page would show these versions again. */
   async fill(api: Api): Promise<void> {
     await this.#inParallel(async (writer) => {
       for (let first = 0; first < keysPerWriter; first += recordsPerBatch) {

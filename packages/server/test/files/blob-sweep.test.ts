@@ -172,7 +172,7 @@ describe('the sweep of blobs', () => {
     await sweep!.stop()
     expect(running.size).toBe(0)
     expect(begun).toBeLessThan(50)
-    // What was removed is forgotten.
+    // A removed blob is forgotten.
     expect(files.due.size).toBe(50 - begun)
   })
 })

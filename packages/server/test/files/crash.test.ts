@@ -21,7 +21,7 @@ const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
 
 /** Uploads one file after another to names of its own, and remembers what it was told. */
 class Uploader {
-  /** By name, the digests that a reader may see: of the last upload that was answered, and of those sent since. */
+  /** The digests that a reader may see, by name: of the last upload that was answered, and of those sent since. */
   readonly allowed = new Map<string, Set<string | undefined>>()
   answered = 0
   sent = 0
@@ -93,7 +93,7 @@ test.each([[], ['--no-small-files-in-store']])(
         for (const { allowed } of uploaders) {
           for (const [name, digests] of allowed) {
             expect({ round, name, isAllowed: digests.has(found.get(name)) }).toEqual({ round, name, isAllowed: true })
-            // From now on what is there is what must stay.
+            // The contents that are there now must stay.
             allowed.set(name, new Set([found.get(name)]))
             if (found.get(name) === undefined) continue
             const response = await fetch(`${server.url}/v1/app/_buckets/crash/${name}`, {

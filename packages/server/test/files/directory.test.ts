@@ -239,8 +239,8 @@ describe('the mark', () => {
     expect(readdirSync(root)).toEqual(['cubby-files.mark'])
   })
 
-  // As if its disk was unmounted: the directory is there, and empty. Rows of blobs would be forgotten, records called
-  // damaged, and new bytes written where nobody finds them.
+  // The directory is there and empty, as if its disk was unmounted. Without this check, rows of blobs would be forgotten,
+  // records called damaged, and new bytes written where nobody finds them.
   test('a place that has lost its mark: nothing is called missing, removed or written', async () => {
     await blobStore.writeMark(newBlobStoreMark(newStoreId()))
     const id = newId()

@@ -12,8 +12,8 @@ import { makeTenant, startMs, type Tenant } from '../conformance/fixture.ts'
 import { makeTempDir, removeTempDir } from '../harness.ts'
 import { taskServices } from '../task-services.ts'
 
-// When the bytes of an upload that failed are removed. Too early, and bytes that come to their place late stay for ever,
-// because their row is gone; too late, and failed uploads fill the disk.
+// The bytes of a failed upload must be removed at the right time. If it is too early, bytes that arrive late stay for ever,
+// because their row is gone. If it is too late, failed uploads fill the disk.
 
 let dataDir: string
 let engine: Engine

@@ -107,7 +107,7 @@ describe.skipIf(typeof mounted === 'string')(`a full disk${why}`, () => {
     disk.fill(1_000_000)
     expect(await stage.put(content(3_000_000))).toEqual([507, 'storage_full'])
     await stage.expectFirst()
-    // What had arrived gives its room back at once.
+    // The bytes that had arrived give their room back at once.
     expect(stage.blobs().length).toBe(1)
     expect(await stage.put(content(600_000))).toEqual([200, undefined])
     disk.free()

@@ -87,7 +87,7 @@ describe('at the start', () => {
     await new CheckedBlobStore(failing, files, log).checkAtStart()
     expect(logged).toEqual(['it did not answer within 0.02 s', 'no answer'])
     const wrong = Object.assign(directory(), { probe: () => Promise.reject(new BlobStoreRefused('no such bucket')) })
-    // Also before the first upload.
+    // It is refused also before the first upload.
     files.mark = undefined
     expect(await refusal(new CheckedBlobStore(wrong, files, log).checkAtStart())).toBe('no such bucket')
   })
@@ -231,7 +231,7 @@ describe('a process that was running when the mark appeared', () => {
     ]) {
       const error = await attempt().catch((thrown: unknown) => thrown)
       expect(error).toMatchObject({ code: 'unavailable' })
-      // Where files are is not for clients.
+      // Clients must not learn where files are.
       expect((error as Error).message).not.toContain(top)
     }
     expect(logged).toEqual([expect.stringMatching(/^error: .*503: .*wrong is not where the files of this store are/)])

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { newBlobId } from '../../src/core/files/blob-id.ts'
 import type { BlobStore } from '../../src/store/blob-store.ts'
 
-// What the tests of places do with blobs.
+// The tests of blob stores use these functions.
 
 export const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 

@@ -18,7 +18,7 @@ setDefaultTimeout(120_000)
 
 const timing: Partial<Timing> = { pauseMs: 5 }
 const bytes = randomBytes(300_000)
-/** More than the buffers of a connection hold. */
+/** The buffers of a connection hold less. */
 const large = randomBytes(16_000_000)
 
 let server: S3TestServer

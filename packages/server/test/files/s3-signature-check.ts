@@ -5,9 +5,9 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
 export interface RawRequest {
   method: string
-  /** As it was sent, with the query. */
+  /** The target as it was sent, with the query. */
   target: string
-  /** In the order of the request, the names as sent. */
+  /** The headers in the order of the request, with the names as sent. */
   headers: [string, string][]
   bodySha256: string
 }

@@ -17,7 +17,7 @@ export interface SeenRequest {
 
 export interface Fault {
   method: string
-  /** Only for objects whose path ends with this. */
+  /** The fault is only for objects whose path ends with this. */
   target?: string
   /** The fault is used up after so many requests; 1 by default. */
   times?: number
@@ -45,7 +45,7 @@ interface Stored {
 export interface ServerOptions {
   bucket?: string
   tls?: { key: string; cert: string }
-  /** Whether the server knows `If-None-Match: *`, refuses it, or ignores it. */
+  /** The server knows `If-None-Match: *`, refuses it, or ignores it. */
   conditions?: 'known' | 'refused' | 'ignored'
   /** Objects above this size are not kept; zeros are read instead. */
   keepBytesMax?: number
@@ -61,7 +61,7 @@ export class S3TestServer {
   endpoint = ''
   /** Objects that are being sent: their clients have not taken all of them, and are still there. */
   sending = 0
-  /** How far the clock of the server is ahead. */
+  /** The clock of the server is ahead by this. */
   skewMs = 0
   readonly #options: ServerOptions
   readonly #server: Server
@@ -175,7 +175,7 @@ export class S3TestServer {
     }
     this.sending -= 1
     if (cut === length) return
-    // What was written should arrive before the end of the connection.
+    // The bytes written should arrive before the end of the connection.
     await Bun.sleep(50)
     if (fault?.reset) socket.resetAndDestroy()
     else socket.end()

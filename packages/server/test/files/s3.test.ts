@@ -55,7 +55,7 @@ describe.each(Object.entries(servers))('S3 place on %s', (_, start) => {
     const bytes = randomBytes(200_000)
     const id = await putBlob(blobStore, bytes)
     const ranges = [
-      // Not 0 to 1: s3rver answers `bytes=0-0` with all bytes, which the place refuses.
+      // The range is not 0 to 1: s3rver answers `bytes=0-0` with all bytes, which the blob store refuses.
       [0, 2],
       [199_999, 200_000],
       [65_535, 131_073],

@@ -24,7 +24,7 @@ test('the bytes of a small file count for the queue and the commit, and arrive a
   await files.commit(caller, { id: 2 } as Table, { ...file, bytes: everyByte }, 5)
   await files.commit(caller, { id: 2 } as Table, file, 6)
   expect(sent.map(([bytes]) => bytes)).toEqual([16_384 + 7, 7])
-  // Between others, also with text that is not Latin-1.
+  // The text is decoded also between others, and if it is not Latin-1.
   const decoded = decodeGroup(encodeGroup([sent[1]![1], sent[0]![1], sent[1]![1]]))
   const small = decoded[1] as Extract<Command, { kind: 'commitFile' }>
   expect(Buffer.compare(Buffer.from(small.bytes!, 'latin1'), everyByte)).toBe(0)

@@ -20,7 +20,10 @@ describe.skipIf(untraced !== undefined)(`a directory of blobs, seen with strace$
   let root: string
   let id: string
   let small: string[]
-  /** What succeeded, in order: `mkdir P`, `write P`, `sync P`, `rename to P`, `link P`, `unlink P`, `rmdir P`, `said …`. */
+  /**
+   * The calls that succeeded, in order: `mkdir P`, `write P`, `sync P`, `rename to P`, `link P`, `unlink P`, `rmdir P`,
+   * `said …`.
+   */
   let steps: string[] = []
 
   beforeAll(async () => {
@@ -37,7 +40,8 @@ describe.skipIf(untraced !== undefined)(`a directory of blobs, seen with strace$
     small = [...stdout.matchAll(/small (\w+)/g)].map((match) => match[1]!)
     steps = parseTrace(readFileSync(file, 'utf8'))
       .filter(({ text }) => /= \d+$/.test(text))
-      // By when they began for what must wait, which is stricter than by when they ended: each step waits for the last.
+      // Steps that must wait are ordered by their beginning, which is stricter than by their end: each step waits for the
+      // last.
       .sort((a, b) => a.start - b.start)
       .flatMap(({ name, text }) => {
         const said = /^1<[^>]*>, "(.*?)\\n"/.exec(text)?.[1]

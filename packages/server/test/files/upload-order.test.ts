@@ -7,7 +7,7 @@ import { parseTrace, whyNoTrace } from '../crash/trace.ts'
 import { eventually, makeTempDir, removeTempDir, runCubbyJson, storeIsEmbedded } from '../harness.ts'
 import { content } from './blob-fixture.ts'
 
-// What a power cut leaves of an upload depends on the order of its syncs. Without its row, bytes would stay for ever; without
+// The order of its syncs decides what a power cut leaves of an upload. Without its row, bytes would stay for ever; without
 // its bytes or their name, a record that was committed would refer to nothing.
 
 setDefaultTimeout(120_000)

@@ -30,7 +30,7 @@ setDefaultTimeout(300_000)
 /** Waits for its bodies to expire while the other tests run. */
 let expiring: { stage: Stage; attackers: Reporter<AttackReport>; victim: Reporter<VictimReport>; startedAtMs: number }
 let stage: Stage
-/** Beside the organization's own: turns within an organization go by key. */
+/** The second key of the organization: turns within an organization go by key. */
 let secondKey: string
 const expiringConnections = inFull(10_000, 3_000)
 
@@ -149,7 +149,8 @@ describe('bodies that wait for their last byte: everybody else is served', () =>
     const attack: HoldAttack = { kind: 'hold', connections, head, sent: ' '.repeat(sentBytes), renew: true }
     const seen = await stage.play(attack, { forMs, victim })
     expectNobodyRefused(seen)
-    // What has arrived is bounded in total; the rest is what the requests of the victims leave for the collector.
+    // The bytes that have arrived are bounded in total; the rest is what the requests of the victims leave for the
+    // collector.
     expectMemoryWithin(seen, 250 * mib)
   }
   const secretHead = (method: string, path: string, length: number): Head => ({
@@ -215,7 +216,7 @@ const refusedWrites = (): LoopRequest[] => {
   ]
 }
 
-/** With another key of the victim's organization. */
+/** Writes with another key of the victim's organization. */
 const writes = (): LoopRequest[] => {
   const { table } = stage.attacker
   return [

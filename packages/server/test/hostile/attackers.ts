@@ -11,7 +11,7 @@ export interface HoldAttack {
   kind: 'hold'
   connections: number
   head: Head
-  /** What comes after the head, whatever the head says of it. */
+  /** The bytes after the head. The head may say something else of them. */
   sent: string
   /** Open another connection for each that ends. */
   renew?: boolean
@@ -26,7 +26,7 @@ export interface UnreadAttack {
 }
 
 export interface LoopRequest extends Head {
-  /** With `{n}` where each request has a number of its own. */
+  /** The text has `{n}` where each request has a number of its own. */
   body?: string
   /** Send it in chunks of so many bytes. */
   chunkLength?: number
@@ -35,10 +35,10 @@ export interface LoopRequest extends Head {
 /** Sends request after request on each connection, the next when the last is answered. */
 export interface LoopAttack {
   kind: 'loop'
-  /** How long a connection waits after an answer; not at all when absent. */
+  /** The time that a connection waits after an answer; absent: none. */
   pauseMs?: number
   groups: { name: string; connections: number; requests: LoopRequest[] }[]
-  /** How long a connection waits after a 503. */
+  /** The time that a connection waits after a 503. */
   refusedPauseMs: number
 }
 

@@ -30,7 +30,7 @@ const headOf = (line: string, ...headers: string[]): Buffer => {
   return Buffer.from(`${line} HTTP/1.1\r\n${[...hosts, ...headers].join('\r\n')}\r\n\r\n`)
 }
 
-/** As much of it as a head has room for. */
+/** Repeats the part as often as a head has room for. */
 const filled = (part: string): string => part.repeat(Math.floor((requestHeadBytesMax - 1_500) / part.length))
 const distinct = filled('x')
   .split('')
@@ -95,7 +95,7 @@ const leastNs = async (wire: Wire, head: Buffer): Promise<number> => {
   return leastNs
 }
 
-/** How much more each of them costs than a request of the same size that is answered at once. */
+/** Returns how much more each of them costs than a request of the same size that is answered at once. */
 const expectCheap = async (plain: Buffer, requests: typeof costly, timesMax: number): Promise<void> => {
   const wire = await Wire.open(server.port)
   // The first rounds are those in which the server compiles.

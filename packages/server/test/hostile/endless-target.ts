@@ -6,7 +6,7 @@ import { answerLines } from './reports.ts'
 
 export interface EndlessTargetReport {
   port: number
-  /** Since the start. */
+  /** The connections since the start. */
   connections: number
   /** Bytes that the sockets took, of all connections. */
   sentBytes: number

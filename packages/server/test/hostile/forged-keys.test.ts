@@ -46,7 +46,7 @@ const send = async (keys: ForgeAttack['keys'], requests = 9_900): Promise<Attack
   return answers
 }
 
-/** What stays: the least of some readings, while small requests give the collector reason to run. */
+/** Measures the memory that stays: the least of some readings, while small requests give the collector reason to run. */
 const settledBytes = async (): Promise<number> => {
   const readings: number[] = []
   for (let n = 0; n < 12; n++) {

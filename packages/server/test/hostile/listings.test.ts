@@ -120,7 +120,7 @@ test('200 connections send batches of 25 queries to /mcp: memory stays small and
   await expectLittleMemory(request, 200, inFull(18_000, 8_000))
 })
 
-// What is read for it takes several turns, although the answer is short.
+// The reading takes several turns, although the answer is short.
 test('300 connections describe a table: memory stays small and others are served', async () => {
   const large = await makeTable(stage.attacker.table.api)
   const data = { list: Array(200).fill({ a: 'x'.repeat(50), b: 1, c: 'y'.repeat(20) }) }

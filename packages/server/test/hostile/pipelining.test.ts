@@ -15,7 +15,7 @@ interface Sent {
   hashKey: string
 }
 
-/** What the answer says of the request that it belongs to. */
+/** True if the answer belongs to the request. */
 const belongsTo = ({ kind, hashKey }: Sent, status: number, body: unknown): boolean => {
   const record = body as { hashKey?: string; items?: { hashKey: string }[]; deleted?: boolean }
   if (status !== 200) return false
@@ -57,7 +57,7 @@ test.each(pairs)(
           { kind: first, hashKey: `first ${n}` },
           { kind: second, hashKey: `second ${n}` },
         ]
-        // What is read or deleted has to be there.
+        // A record that is read or deleted has to be there.
         for (const { kind, hashKey } of sent) if (kind !== 'put') await table.put(hashKey, { new: false })
 
         const connection = await connectRaw(server.port)
@@ -73,7 +73,7 @@ test.each(pairs)(
         for (const [i, { status, body }] of answers.entries()) {
           expect({ n, i, status, body, fits: belongsTo(sent[i]!, status, body) }).toMatchObject({ fits: true })
         }
-        // What was not answered first is not done second.
+        // A request is not applied unless the one before it was answered.
         const applied = async ({ kind, hashKey }: Sent): Promise<boolean> => {
           const { status, body } = await table.get(hashKey)
           return kind === 'put' ? status === 200 && body.data.new === true : kind === 'delete' && status === 404

@@ -2,7 +2,10 @@
 // A line `keep` asks for a report that the next one includes again.
 // When the test dies, its processes see the end of their input and end too.
 
-/** In the process: begins with the first line, answers that line when it has begun, and every further one with a report. */
+/**
+ * Runs in the process. It begins with the first line, answers that line when it has begun, and every further one with a
+ * report.
+ */
 export const answerLines = async <Order, Report>(
   begin: (order: Order) => Promise<(keep: boolean) => Report>,
 ): Promise<void> => {
@@ -20,7 +23,7 @@ export const answerLines = async <Order, Report>(
   process.exit(0)
 }
 
-/** In the test: the process, from its first report on. */
+/** The process as the test sees it, from its first report on. */
 export class Reporter<Report> {
   readonly #child: Bun.Subprocess<'pipe', 'pipe', 'inherit'>
   readonly #lines: AsyncGenerator<string>
@@ -46,7 +49,7 @@ export class Reporter<Report> {
     return reporter
   }
 
-  /** What happened since the last report. */
+  /** Returns what happened since the last report. */
   report(): Promise<Report> {
     return this.#ask('')
   }

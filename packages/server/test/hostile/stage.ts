@@ -73,7 +73,7 @@ export interface Seen {
   memory: Memory
 }
 
-/** Of each kind, so that a median says something. */
+/** The least number of samples of each kind, so that a median says something. */
 const samplesMin = 8
 const calmMs = 300
 
@@ -118,7 +118,7 @@ export class Stage {
     try {
       const [stranger, neighbour] = [await victimOf(this.stranger), await victimOf(this.attacker)]
       const reports = async () => ({ stranger: await stranger.report(), neighbour: await neighbour.report() })
-      /** What happens for so long at least, and until there is enough of it. */
+      /** Reports what happens for at least so long, and until there are enough samples. */
       const reportsAfter = async (ms: number): Promise<Victims> => {
         await Bun.sleep(ms)
         await eventually(
@@ -277,7 +277,7 @@ const activities = ['gets', 'puts', 'visits'] as const
 type Activity = (typeof activities)[number]
 const victimNames = ['stranger', 'neighbour'] as const
 
-/** What the attack may cost others. */
+/** The cost that an attack may have for others. */
 export interface Bound {
   /** The full form, on an idle machine: how long any request may take, and half of the gets. */
   stallMs?: number

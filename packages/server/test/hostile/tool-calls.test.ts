@@ -68,8 +68,8 @@ test('others are served while calls bring arguments that are too large', async (
   )
 })
 
-// What is seen above depends on the machine, so that its bounds are wide. What does not: while the server works at one request,
-// it answers requests of another organization. If it did all the work in one turn, it would answer none of them.
+// The times above depend on the machine, so their bounds are wide. This one does not: while the server works at one
+// request, it answers requests of another organization. If it did all the work in one turn, it would answer none of them.
 
 /**
  * Requests of a stranger that were answered while the server worked at this body. Undefined if the server still works on

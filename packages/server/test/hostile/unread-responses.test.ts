@@ -11,7 +11,7 @@ import type { Head } from './wire.ts'
 setDefaultTimeout(300_000)
 
 const connections = 400
-/** Of the whole process. */
+/** The memory of the whole process. */
 const memoryBytesMax = 250 * mib
 
 let stage: Stage
@@ -52,7 +52,7 @@ const expectOthersServed = async (attack: UnreadAttack, forMs: number): Promise<
   return seen
 }
 
-/** Whoever held the room is gone: the attacker's own key is served again, and takes its answers. */
+/** The connections that held the room are gone: the attacker's own key is served again, and takes its answers. */
 const expectRoomAgain = async (): Promise<void> => {
   const reader = stage.server.as(stage.attacker.organization.publicKey)
   await eventually('the attacker itself is served', async () => {

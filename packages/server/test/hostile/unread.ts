@@ -19,7 +19,7 @@ const openLibrary = () =>
     send: { args: [FFIType.int, FFIType.ptr, FFIType.u64, FFIType.int], returns: FFIType.i64 },
   }).symbols
 
-/** Whether there are such connections here. */
+/** True if there are such connections here. */
 export const canRefuseToRead = (): boolean => {
   try {
     openLibrary()

@@ -7,7 +7,7 @@ import { type Head, requestBytes, Wire } from './wire.ts'
 export interface VictimOrder {
   port: number
   key: string
-  /** Of its table. */
+  /** The path of its table. */
   path: string
   /** The size of its puts. */
   putBytes: number
@@ -22,7 +22,7 @@ export interface Latencies {
 }
 
 export interface VictimReport {
-  /** Since the report before. */
+  /** The time since the report before. */
   ms: number
   gets: Latencies
   puts: Latencies
@@ -102,7 +102,7 @@ await answerLines<VictimOrder, VictimReport>(async ({ port, key, path, putBytes,
   let reportedAtMs = performance.now()
   const latencies = (activity: Activity, keep: boolean): Latencies => {
     const now = performance.now()
-    // What is not answered yet has waited so long at least: a stall that outlasts the measurement is seen too.
+    // A request that is not answered yet has waited at least so long: a stall that outlasts the measurement is seen too.
     const pending = startedAtMs[activity]
     const sorted = samples[activity].slice()
     if (!keep) samples[activity] = []

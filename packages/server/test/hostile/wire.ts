@@ -12,7 +12,7 @@ export class Wire {
   #socket!: Bun.Socket<undefined>
   #unsent: Uint8Array[] = []
   #head = Buffer.alloc(0)
-  /** What is left of a body of known length; -1 for one in chunks, undefined while the head is read. */
+  /** The rest of a body of known length; -1 for one in chunks, undefined while the head is read. */
   #bodyLeft: number | undefined
   #tail = Buffer.alloc(0)
   #status = 0

@@ -14,11 +14,13 @@ import {
   wrongChecksum,
 } from './service.ts'
 
-// Every route with every kind of caller. What would go wrong without it: one route that forgets one check.
+// Every route with every kind of caller. Without this, one route could forget one check.
 
 const service = useService()
 
-/** What a request may be made on. Those that may succeed get a fresh one, so that one never disturbs another. */
+/**
+ * The fixtures on which requests are made. Requests that may succeed get a fresh one, so that one never disturbs another.
+ */
 interface Fixture {
   table: TestTable
   deleted: TestTable
@@ -28,7 +30,7 @@ interface Fixture {
   /** Paths of an active and of a deleted task. */
   task: string
   deletedTask: string
-  /** Of the run `busy` of the task, which is running. Its run `waits` is queued, and `over` has finished. */
+  /** The lease of the run `busy` of the task, which is running. Its run `waits` is queued, and `over` has finished. */
   lease: string
   keyId: string
 }
@@ -38,9 +40,9 @@ interface Route {
   path: (fixture: Fixture) => string
   body?: Json
   bodyOf?: (fixture: Fixture) => Json
-  /** What a public key gets; a secret one may do everything. */
+  /** The answer for a public key; a secret one may do everything. */
   public: 'may' | 'may not'
-  /** What an unlimited secret key of another organization gets, by the rule "like one that does not exist". */
+  /** The answer for an unlimited secret key of another organization, by the rule "like one that does not exist". */
   stranger: number | string
   own: number
   /** A limited key outside its databases. */

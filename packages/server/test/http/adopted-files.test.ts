@@ -43,7 +43,7 @@ const serve = async (name: string, ...args: string[]): Promise<Server> => {
   return server
 }
 
-/** What a start that fails says. */
+/** Returns what a start that fails says. */
 const refusalOf = async (name: string, ...args: string[]): Promise<string> => {
   const error = await serve(name, ...args).then(
     () => undefined,
@@ -129,7 +129,7 @@ test.skipIf(!storeIsEmbedded())(
     const run = async (...args: string[]): Promise<void> =>
       expect(await runCubby(['backup', ...args])).toMatchObject({ exitCode: 0 })
     await run('create', backup, '--data', join(top, 'original'), '--files', files)
-    // What a restore that was killed has left is no hindrance: its bytes are there, and no mark.
+    // A killed restore leaves nothing that is in the way: its bytes are there, and no mark.
     mkdirSync(join(top, 'restored'))
     cpSync(`${backup}.files`, join(top, 'restored', 'files'), { recursive: true })
     rmSync(join(top, 'restored', 'files', 'cubby-files.mark'))

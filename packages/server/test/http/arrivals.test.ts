@@ -22,13 +22,13 @@ const never = (): never => {
   throw new Error('it was its turn')
 }
 
-/** So many requests in one iteration of the event loop, and the end of it. */
+/** Runs so many requests in one iteration of the event loop, and the end of it. */
 const together = async (count: number, work: () => unknown = () => {}): Promise<void> => {
   await Promise.all(Array.from({ length: count }, () => arrivals.run(work, never)))
   await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** How many of so many reads are collected. */
+/** Returns how many of so many reads are collected. */
 const collected = (reads: number): number =>
   Array.from({ length: reads }, () => arrivals.takesReads()).filter(Boolean).length
 
@@ -108,7 +108,7 @@ test('reads are collected if several arrive together, and no longer when few do'
   expect(collected(10)).toBe(0)
 })
 
-/** So many reads that are answered at once, each in an iteration of its own or all in one. */
+/** Runs so many reads that are answered at once, each in an iteration of its own or all in one. */
 const readsOf = async (count: number): Promise<void> => {
   expect(collected(count)).toBe(0)
   await new Promise((resolve) => setImmediate(resolve))
@@ -139,7 +139,7 @@ test('no more are collected than an iteration should bring', async () => {
 
 test('the turn before them ends when they arrive: receiving them is not the time of its caller', async () => {
   const first = arrivals.run(() => 'first', never)
-  // As a write that begins between two reads.
+  // This is a write that begins between two reads.
   turns.begin(1, 1, true)
   const second = arrivals.run(() => 'second', never)
   busy(8)
@@ -160,7 +160,7 @@ for (const [takingMs, first] of [
           // Together they use less than what runs at once.
           busy(n < first ? takingMs : 0)
         }, never)
-        // What Bun does with an answer.
+        // Bun does this with an answer.
         .then(() => {
           order.push(`sent ${n}`)
           busy(0.5)

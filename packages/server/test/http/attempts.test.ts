@@ -258,7 +258,7 @@ describe('a lease that has expired', () => {
     const shown = await untilExpired(task, claimed.id)
     expect(shown).toMatchObject({ attempt: 1, error: { code: 'lease_expired' } })
     refused(await task.tryFinish(claimed), 409, 'lease_lost', 'lease')
-    // Over the backoff.
+    // The backoff is over then.
     service.server.setClock(71_000)
     const [again] = await task.claim()
     expect(again).toMatchObject({ id: claimed.id, attempt: 2 })

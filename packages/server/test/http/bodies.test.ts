@@ -61,7 +61,7 @@ describe('a body is JSON in UTF-8, otherwise invalid_json', () => {
         ['[', ']'],
         ['{"a":', '}'],
       ] as const) {
-        // As many as a body without data has room for; a put, a find and a batch take more.
+        // The bound is what a body without data has room for; a put, a find and a batch take more.
         const levels = ['put', 'find', 'batch'].includes(taker.what) ? 100_000 : 10_000
         const nested = `${open.repeat(levels)}1${close.repeat(levels)}`
         const name = taker.body.slice(0, taker.body.indexOf(':'))

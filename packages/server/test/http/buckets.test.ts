@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Json } from '../harness.ts'
 import { freshName, ok, refused, useService } from './service.ts'
 
-// What tables, buckets and tasks have in common is in lifecycle.test.ts.
+// The tests of what tables, buckets and tasks have in common are in lifecycle.test.ts.
 
 const service = useService()
 const bucketId = /^bkt_[0-9A-Za-z]{22}$/

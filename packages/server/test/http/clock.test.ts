@@ -103,7 +103,7 @@ describe('the instant at which the 7 days end', () => {
     for (let i = 0; i < 24; i++) tables.push(await service.table())
     const deadlines: number[] = []
     for (const table of tables) deadlines.push(ok(await service.api.delete(table.path)).recoverableUntil)
-    // From the last deleted to the first, while the clock passes their deadlines.
+    // The order is from the last deleted to the first, while the clock passes their deadlines.
     setNow(service.server, deadlines[tables.length / 2]!)
     for (let i = tables.length - 1; i >= 0; i--) {
       const { before, found, after } = await between(clock, () => restore(tables[i]!))

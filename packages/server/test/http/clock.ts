@@ -14,11 +14,11 @@ export const graceMs = 5 * minuteMs
 export const setNow = (server: Server, instantMs: number): void => server.setClock(instantMs - Date.now())
 
 let probes = 0
-/** What the server's clock shows: the version of a record that was not there before. */
+/** Returns the time of the server's clock: the version of a record that was not there before. */
 export const readClock = async (table: TestTable): Promise<number> =>
   (await table.put(`probe-${process.pid}-${++probes}`)).updatedAt
 
-/** What `look` found, and the server's clock before and after it. */
+/** Returns what `look` found, and the server's clock before and after it. */
 export const between = async <T>(
   clock: TestTable,
   poll: () => Promise<T>,

@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const chrome = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
-/** As it was sent: not decompressed, and no redirect followed. */
+/** Gets the answer as it was sent: not decompressed, and without following redirects. */
 const get = (url: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> =>
   fetch(url, { method, headers: { 'accept-encoding': 'identity', ...headers }, decompress: false, redirect: 'manual' })
 
@@ -43,7 +43,7 @@ const common = {
     'Accept-Ranges, Content-Disposition, Content-Range, ETag, Repr-Digest, Retry-After, X-Request-Id',
 }
 
-// What would go wrong without them: a script in somebody's record or file runs with the key of whoever looks at it.
+// Without them a script in somebody's record or file would run with the key of the user who looks at it.
 const protection = (scripts: string) => ({
   'content-security-policy': `default-src 'none'; script-src ${scripts}; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'`,
   'cross-origin-opener-policy': 'same-origin',
@@ -200,7 +200,7 @@ test('--no-console: 404, GET / does not name it, and browsers are sent to /docs'
   expect([browser.status, browser.headers.get('location')]).toEqual([302, '/docs'])
 })
 
-// What would go wrong without it: an absolute path in the page leads to another service of the same host.
+// Without this an absolute path in the page would lead to another service of the same host.
 test('behind a proxy that adds a path, with workers: everything that the page names is there', async () => {
   const behind = await start('--public-url', 'https://example.com/cubby', '--workers', '2')
   const proxy = Bun.serve({

@@ -53,7 +53,7 @@ const makeTenant = async (): Promise<Tenant> => {
   return { org, api, table, bucket: await makeBucket(api) }
 }
 
-/** By a URL, without a key. */
+/** Requests a URL without a key. */
 const fetchUrl = async (url: string, method = 'GET', body?: string): Promise<[number, string]> => {
   const answer = await fetch(new URL(url, server.url), { method, ...(body === undefined ? {} : { body }) })
   const text = await answer.text()

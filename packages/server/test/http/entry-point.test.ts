@@ -115,7 +115,7 @@ describe('Accept: who is a browser', () => {
   })
 })
 
-// What would go wrong without it: a caller, or a cache between callers, gets URLs that lead to somebody else.
+// Without this a caller, or a cache between callers, would get URLs that lead to somebody else.
 describe('Host', () => {
   const own = () => `http://127.0.0.1:${service.server.port}`
 

@@ -254,7 +254,7 @@ describe('x-request-id', () => {
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{20}$/)
     expect(new Set(ids.map((id) => id.slice(0, 8))).size).toBe(100)
     expect(new Set(ids.map((id) => id.slice(-8))).size).toBe(100)
-    // Neither ascending nor descending.
+    // The ids are neither ascending nor descending.
     const ascents = ids.filter((id, i) => i > 0 && id > ids[i - 1]!).length
     expect(ascents).toBeGreaterThan(10)
     expect(ascents).toBeLessThan(90)

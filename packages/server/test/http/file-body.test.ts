@@ -15,13 +15,14 @@ import { eventually } from '../harness.ts'
 import { holdClock } from '../held-timers.ts'
 import { sha256 } from './bucket.ts'
 
-// How long a reader may take nothing, and how much unread files may hold: over HTTP the first takes half a minute to see.
+// These test how long a reader may take nothing, and how much unread files may hold: over HTTP the first takes half a
+// minute to see.
 
 const idleSeconds = fileIdleMsMax / 1000
 const mib = 1024 * 1024
 /** The first pieces of a stream. */
 const pieceBytes = 64 * 1024
-/** What a stream needs to begin. */
+/** The room that a stream needs to begin. */
 const roomBytes = 256 * 1024
 
 const stage = (chunksOf?: () => AsyncGenerator<Uint8Array, void>) => {
@@ -32,7 +33,7 @@ const stage = (chunksOf?: () => AsyncGenerator<Uint8Array, void>) => {
   let sources = 0
   const refusals: DownloadRefusal[] = []
   const logged: string[] = []
-  /** What the system holds for each request, by the port of its connection. */
+  /** The bytes that the system holds for each request, by the port of its connection. */
   const queues = new Map<number, number>()
   const ports: Request[] = []
   const downloads = new Downloads(
@@ -269,11 +270,11 @@ describe('when the room is used up', () => {
     made.queues.set(port, pieceBytes - (readerCheckedAfterMs / 1_000) * readerBytesPerSecondMin)
     expect(await tryAsk(made)).toBe('unavailable')
     expect(await cutAmong(opened)).toEqual([])
-    // Who has taken more since does not lose its place, others do.
+    // A reader that has taken more since does not lose its place; others do.
     clock.move(2 * readerCheckedAfterMs)
     await opened[0]!.reader.read()
     await opened[0]!.reader.read()
-    // What it has taken since is room already; the others must be cut for more.
+    // The bytes that it has taken since are room already; the others must be cut for more.
     for (let n = 0; n < 10; n++) expect(await tryAsk(made)).toBeInstanceOf(ReadableStream)
     const cut = await cutAmong(opened)
     expect(cut).not.toContain(port)

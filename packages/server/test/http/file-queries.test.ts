@@ -7,7 +7,7 @@ import { createKey, inParallel, ok, refused, useService } from './service.ts'
 const service = useService()
 let bucket: TestBucket
 
-/** In the order of their UTF-8 bytes. Every second one is public. */
+/** The names are in the order of their UTF-8 bytes. Every second file is public. */
 const names = ['A', 'a', 'a/1', 'a/2', 'a/3/x', 'a0', 'b', 'b/é', 'é', '\uffee', '😀']
 const publicNames = names.filter((_, i) => i % 2 === 0)
 /** The order in which they were put. */

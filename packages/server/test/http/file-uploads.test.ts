@@ -188,7 +188,7 @@ describe('a refusal by the head comes while the body is still being sent, and th
       key: service.org.publicKey,
       headers: chunkedHeader,
     })
-    // In one piece: of chunks that arrive after the answer the server knows nothing.
+    // The body is sent in one piece: the server knows nothing of chunks that arrive after the answer.
     connection.send(Buffer.concat([head, Buffer.from(`1\r\nx\r\n`.repeat(100_000))]))
     const answer = await connection.answer()
     refused(answer, 403, 'read_only_key')
@@ -349,7 +349,7 @@ describe('uploads at once', () => {
       return answer.status === 503 ? refused(answer, 503, 'unavailable') : undefined
     })
     expect(message).toContain('Too many uploads of this organization')
-    // What the head decides needs no room, and so do reads and other organizations.
+    // A request that its head decides needs no room. Reads and other organizations need none either.
     refused(await full.tryPut('x', 'x', { headers: { 'if-match': '"1"' } }), 412, 'precondition_failed')
     ok(await full.tryQuery())
     await other.put('x')
@@ -475,7 +475,7 @@ describe('one client against everybody', () => {
         (answer) => lost.push(answer),
         () => {},
       )
-    // Who holds nothing is served, and so is who holds less than half of what the fullest does.
+    // An organization that holds nothing is served. So is one that holds less than half of what the fullest does.
     await third.put('a')
     const kept = await hold(third.at('b'), third.api.key)
     await untilInFlight(uploadsMax)

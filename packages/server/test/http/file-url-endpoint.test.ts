@@ -5,7 +5,8 @@ import { checkResponse } from '../harness.ts'
 import { makeBucket, sha256, type TestBucket } from './bucket.ts'
 import { ok, refused, useService } from './service.ts'
 
-// What everybody sees who has the URL of a file: bytes, ranges, conditions, and headers that keep browsers from running it.
+// These tests check what the URL of a file gives to everybody: bytes, ranges, conditions, and headers that keep browsers
+// from running it.
 
 const service = useService({ args: ['--log', 'requests'] })
 
@@ -310,7 +311,7 @@ describe('large files', () => {
     await part(3, 3_000_000)
     // An answer that has been read takes no room any more.
     for (let i = 0; i < 40; i++) expect(await part(i, i + 1024 * 1024)).toBe(String(1024 * 1024))
-    // Whoever goes away in the middle costs nothing: the next ones are served as before.
+    // A client that goes away in the middle costs nothing: the next ones are served as before.
     for (let i = 0; i < 80; i++) {
       const controller = new AbortController()
       const response = await fetch(service.server.url + at('large.bin'), { signal: controller.signal })

@@ -134,7 +134,7 @@ describe.skipIf(executablePath === undefined)('files in a browser', () => {
     return saved
   }
 
-  /** As if the server had not said "attachment": what the other headers alone keep from happening. */
+  /** The page behaves as if the server had not said "attachment": the other headers alone must prevent this. */
   const withoutDisposition = async (page: Page): Promise<void> => {
     await page.route('**/files/**', async (route) => {
       const response = await route.fetch()

@@ -207,7 +207,7 @@ test('readers that pause get every byte in its place', async () => {
 })
 
 test('readers that do not read hold a bounded part of the server, by organization and key, and no bytes of others', async () => {
-  // More than the system's buffers hold.
+  // The system's buffers hold less.
   const largeBytes = 24 * 1024 * 1024
   const bucket = await makeBucket(service.api)
   await bucket.put('large', Buffer.alloc(largeBytes, 1))

@@ -355,7 +355,7 @@ describe('a signed upload', () => {
     refused(await send(url, { method: 'PUT', body: chunked }), 413, 'file_too_large')
     refused(await bucket.record('typed.png'), 404, 'file_not_found')
     expect(ok(await upload(url, '1234', { 'content-type': 'Image/PNG' }))).toMatchObject({ contentType: 'image/png' })
-    // Without a type in the URL and in the request it follows the name.
+    // The type follows the name if neither the URL nor the request has one.
     const free = await urlOf({ name: 'free.csv', method: 'PUT' })
     expect(ok(await upload(free, 'a,b'))).toMatchObject({ contentType: 'text/csv' })
     const empty = await urlOf({ name: 'empty.txt', method: 'PUT', sizeMax: 0 })

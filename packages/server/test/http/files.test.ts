@@ -339,7 +339,7 @@ describe('a change', () => {
     const turns = Array.from({ length: 40 }, (_, n) => n)
     const [changed] = await Promise.all([
       Promise.all(turns.map((n) => bucket.change(name, { metadata: { n } }))),
-      // Between them others replace and remove it. Only a change that found no file may say so.
+      // Others replace and remove the file between them. Only a change that found no file may say so.
       ...turns.map((n) => (n % 4 === 3 ? bucket.delete(name) : bucket.tryPut(name, `other ${n}`))),
     ])
     const found = changed.filter(({ status }) => status === 200)
@@ -364,7 +364,7 @@ describe('a change', () => {
   test('keeps metadata as it was sent', async () => {
     const name = freshName('change')
     await bucket.put(name)
-    // What a record shows can be sent back.
+    // The metadata that a record shows can be sent back.
     for (const metadata of ['{ "n":1.0 , "x": [ ] }', '{"a":{"b":1,"b":2},"a":3}']) {
       const answer = await service.api.raw('PATCH', bucket.at(name), { body: `{ "metadata" : ${metadata} }` })
       ok(answer)

@@ -56,7 +56,7 @@ describe('what it returns', () => {
     expect(expected.missing).toEqual(keys.filter((_, i) => i % 2 === 1))
     const escaped = JSON.stringify({ keys }, null, 2).replaceAll('"hashKey"', '"hash\\u004bey"')
     expect(ok(await service.api.post(`${table.path}/find`, escaped))).toEqual(expected)
-    // Too large to be built at once.
+    // The body is too large to be built at once.
     const padded = JSON.stringify({ keys }, null, 2) + ' '.repeat(100_000)
     expect(ok(await service.api.post(`${table.path}/find`, padded))).toEqual(expected)
   })

@@ -24,5 +24,5 @@ test('a field under the name that other services have for it is told its own', a
   await service.api.put('/v1/app/_tasks/flat', {})
   const { body: run } = await service.api.post('/v1/app/_tasks/flat/run', { to: 'ada@example.com' })
   expect(run.error).toMatchObject({ code: 'invalid_request', field: 'to' })
-  expect(run.error.hint).toStartWith('What the run works on goes into payload. Known fields: ')
+  expect(run.error.hint).toStartWith('Put the input of the run into payload. Known fields: ')
 })

@@ -276,7 +276,7 @@ describe('names', () => {
     test(`${collection.slice(0, 20)}: 400 ${code}`, async () => {
       for (const method of ['GET', 'PUT', 'DELETE']) {
         const target = `/api/collections/${collection}/items/a`
-        // What is wrong with the body is looked at later.
+        // A fault of the body is looked at later.
         const answer = await service.api.raw(method, target, method === 'PUT' ? { body: 'no JSON' } : {})
         const { message, hint } = refused(answer, 400, code, 'collection')
         expect(`${message} ${hint}`).toContain(words)

@@ -62,7 +62,7 @@ describe('records that do not fit together', () => {
           expect(dataBytes).toBe(Buffer.byteLength(JSON.stringify({ kind: 'k', text: 'é'.repeat(size / 2) })))
       }
     }
-    // What is too long as a whole can be read by field.
+    // A record that is too long as a whole can be read by field.
     const [{ items }] = (await pagesOf('query_records', { ...at, hash: 'h', fields: ['kind'], limit: 100 })) as [Json]
     expect(items).toHaveLength(sizes.length)
     for (const { data } of items) expect(data).toEqual({ kind: 'k' })
@@ -118,7 +118,7 @@ describe('long keys', () => {
       'records',
     )
     expect((await agent.call('query_records', { ...at, index: 't', select: 'count' })).count).toBe(0)
-    // As many as the hint says are accepted.
+    // The number that the hint names is accepted.
     const fitting = Number(/^Send (\d+) at a time\.$/.exec(hint)![1])
     for (let i = 0; i < 25; i += fitting)
       await agent.call('put_records', { ...at, records: records.slice(i, i + fitting) })

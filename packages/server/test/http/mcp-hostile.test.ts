@@ -5,8 +5,9 @@ import { post } from '../mcp/rpc.ts'
 import { makeBucket } from './bucket.ts'
 import { createKey, freshName, makeTable, ok, useService } from './service.ts'
 
-// What was stored was written by others, and some of them want the model to take it for words of its user or of a tool. It
-// stands between two lines with a random mark. Without that, a record could end the block and go on as an instruction.
+// Records were written by others, and some of them want the model to take their text for words of its user or of a tool.
+// The text stands between two lines with a random mark. Without that, a record could end the block and go on as an
+// instruction.
 
 const service = useService()
 
@@ -286,7 +287,7 @@ const sendRpc = (method: string, params: string, headers?: Record<string, string
     headers,
   })
 
-/** What the protocol refuses by itself and repeats in its error. */
+/** Returns the messages in which the protocol refuses the text by itself and repeats it. */
 const refusedByProtocol = async (text: string): Promise<string[]> => {
   const name = JSON.stringify(text)
   const answers = [

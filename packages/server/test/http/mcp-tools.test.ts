@@ -178,7 +178,7 @@ describe('get_records and query_records', () => {
     const sizes = async (query: Json) => (await reader.call('query_records', { ...at, ...query })).items.length
     expect(await sizes({ index: 't' })).toBe(20)
     expect(await sizes({ hash: 'h', limit: 100 })).toBe(100)
-    // Not an error over HTTP either: the cursor shows that there is more.
+    // This is no error over HTTP either: the cursor shows that there is more.
     expect((await reader.try('query_records', { ...at, hash: 'h', limit: 1000 })).content.items).toHaveLength(100)
     expect(await sizes({ index: 'i1', hash: 'k', range: { between: [5, 9] } })).toBe(5)
     expect(await sizes({ hash: 'h', range: { beginsWith: '112' } })).toBe(10)

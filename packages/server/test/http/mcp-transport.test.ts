@@ -95,7 +95,7 @@ describe('who calls', () => {
     await open?.stop()
   })
 
-  // Without a key: a request that may come in is refused for its key, and one that may not is refused before.
+  // The requests have no key: one that may come in is refused for its key, and one that may not is refused before.
   const judged = async (server: Server, headers: Record<string, string>): Promise<number> => {
     const answer = await request(server, 'tools/list', {}, { headers })
     if (answer.status === 401) expect(answer.body.error.code).toBe('missing_api_key')

@@ -121,7 +121,7 @@ test.skipIf(!storeIsEmbedded())('commits and their writes are counted, and nothi
 })
 
 test('the store, the disk, the pool and the process have the values of the moment', async () => {
-  // What cannot be read within a second is left out.
+  // A value that cannot be read within a second is left out.
   const families = await eventually('the size of the store', async () => {
     const found = await scrape(service.server)
     return sumOf(found, 'cubby_store_bytes') === undefined ? undefined : found

@@ -172,7 +172,7 @@ describe('and others that are tried often', () => {
     }
   })
 
-  // What would go wrong without it: a hint that is followed, and a table is gone.
+  // Without this a caller could follow a hint and lose a table.
   test('no hint to a DELETE of a record is the DELETE of its table', async () => {
     for (const path of [
       `${table.path}/`,

@@ -11,7 +11,7 @@ interface NaiveRun {
   key: string | null
   payload: Json
   status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled'
-  /** As the server said: only for the order of claims. */
+  /** The time that the server said; only the order of claims uses it. */
   runAt: number
   dueTick: number
   attempt: number
@@ -163,7 +163,7 @@ export class NaiveTask {
     }
   }
 
-  /** As the server shows it, without times. */
+  /** Returns the run as the server shows it, without times. */
   shown(): Json {
     const entries = this.runs.map(({ id, status, key, payload, attempt, progress, result, error, finishedTick }) => [
       id,

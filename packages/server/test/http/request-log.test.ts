@@ -13,7 +13,7 @@ const lineOf = (server: Server, id: string): Promise<Json> =>
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`
 
-// Whoever looks for the cause of a complaint has a time, a tenant or a trace. A line without them cannot be found.
+// An operator who looks for the cause of a complaint has a time, a tenant or a trace. A line without them cannot be found.
 describe('--log requests', () => {
   const service = useService({ args: ['--log', 'requests', '--log-slow', '150'] })
 

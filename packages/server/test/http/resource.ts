@@ -5,16 +5,16 @@ import { freshName, ok } from './service.ts'
 // written once and runs for each kind.
 
 export interface Kind {
-  /** As in fields and error codes. */
+  /** The word in fields and error codes. */
   word: 'table' | 'bucket' | 'task'
-  /** As in listings. */
+  /** The word in listings. */
   plural: 'tables' | 'buckets' | 'tasks'
   listPath(db: string): string
   /** The request that creates one, with a body that declares as much as possible. */
   method: 'POST' | 'PUT'
   body: Json
   isReadByPublicKeys: boolean
-  /** How hints speak of a new one. */
+  /** The words of hints for a new one. */
   create: string
   createAnew: string
   /** Requests below its path that need an active one, for something in it with the name `one`. */
@@ -99,7 +99,7 @@ export const kinds: Kind[] = [
 
 /** A table, bucket or task of the test's own. */
 export class Resource {
-  /** As requests show it. */
+  /** The resource as requests show it. */
   created: Json
   readonly kind: Kind
   readonly api: Api

@@ -135,7 +135,7 @@ class Walk {
     )
   }
 
-  /** What the server has, without times. Leases that have expired may show a second later. */
+  /** Returns what the server has, without times. Leases that have expired may show a second later. */
   async compare(): Promise<void> {
     const expected = this.naive.shown()
     const read = async (): Promise<Json> => {

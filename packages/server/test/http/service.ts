@@ -10,14 +10,14 @@ import {
   startServer,
 } from '../harness.ts'
 
-// What each file of these tests begins with: one server, two organizations, and short words for what tests do most.
+// Each file of these tests begins with this: one server, two organizations, and short words for what tests do most.
 
 setDefaultTimeout(120_000)
 
 export interface Service {
   server: Server
   org: Organization
-  /** With the organization's secret key, and with its public one. */
+  /** The callers with the organization's secret key, and with its public one. */
   api: Api
   reader: Api
   /** Another organization on the same server. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { freshName, makeTable, ok, refused, useService } from './service.ts'
 
-// What tables, buckets and tasks have in common is in lifecycle.test.ts.
+// The tests of what tables, buckets and tasks have in common are in lifecycle.test.ts.
 
 const service = useService()
 

@@ -11,7 +11,7 @@ const busy = (ms: number): void => {
   while (performance.now() < until);
 }
 
-/** What a request does with its turn. */
+/** The work of a request in its turn. */
 let spend = busy
 beforeEach(() => {
   spend = busy

@@ -64,7 +64,7 @@ test(`clients disconnect at any point: all room is free again afterwards (seed $
     for (const connection of open) connection.close()
   }
 
-  // As much as one API key may have of each, all at once.
+  // One API key sends as much as it may have of each, all at once.
   const batches = Math.floor(bodiesInFlightBytesMax / 4 / largeBody.length) - 1
   const pages = Math.floor(responsesUnsentBytesMax / 4 / (1.1 * mib)) - 1
   await eventually('all of the room of bodies', async () => {

@@ -38,7 +38,7 @@ test.skipIf(!existsSync('/proc/self/limits'))(
       for (let i = 0; i < 20; i++) (await serve()).close()
       // The store still works: it needs files too.
       expect((await server.request('GET', '/readyz')).status).toBe(200)
-      // At most one warning per second, and nothing worse.
+      // The log has at most one warning per second, and nothing worse.
       expect(serving.log.filter(({ level }) => level === 'error')).toEqual([])
     } finally {
       for (const connection of open) connection.close()

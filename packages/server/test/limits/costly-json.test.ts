@@ -41,7 +41,7 @@ const anonymousBytes = (): number =>
   Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))![1]) * 1024
 
 interface Seen {
-  /** What the process gained at its peak. */
+  /** The memory that the process gained at its peak. */
   gainedBytes: number
   /** The longest that another organization waited for an answer. */
   longestMs: number
@@ -49,7 +49,7 @@ interface Seen {
   totalMs: number
 }
 
-/** What is seen of the server while the work is done. */
+/** Observes the server while the work is done. */
 const whileRunning = async (work: () => Promise<unknown>): Promise<Seen> => {
   const before = anonymousBytes()
   let peak = before

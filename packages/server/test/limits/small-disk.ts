@@ -10,7 +10,7 @@ export interface SmallDisk {
   dir: string
   /** The same directory, as this process sees it: only for programs that do not resolve links themselves (SQLite does). */
   outsideDir: string
-  /** What to put before a command that is to see the disk. */
+  /** The words before a command that is to see the disk. */
   wrapper: string[]
   /** Leaves no byte free; `keepBytes` are given back at once. */
   fill(keepBytes?: number): void

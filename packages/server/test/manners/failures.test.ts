@@ -90,7 +90,7 @@ describe.skipIf(!storeIsEmbedded())('an unexpected failure', () => {
 
   test('of looking up a key', () =>
     without('api_keys', async () => {
-      // Not one that the server remembers.
+      // This is not a key that the server remembers.
       await expectInternal(await server.as(publicKey).get('/v1'))
       await expectInternal(await table.api.get('/api/keys'))
     }))

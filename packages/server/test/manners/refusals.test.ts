@@ -20,7 +20,7 @@ const timed = async <T>(work: () => Promise<T>): Promise<{ value: T; ms: number 
   return { value: await work(), ms: performance.now() - startedAtMs }
 }
 
-/** How many times as long as a process that prints its version: a quarter of a second on an idle machine. */
+/** The limit is so many times as long as a process that prints its version: a quarter of a second on an idle machine. */
 const timesMax = 6
 
 /** Starts what cannot start: exit 1 and one line on stderr, which it returns. */

@@ -35,7 +35,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** Where callers put keys, rightly and wrongly. */
+/** Sends the key in all places where callers put keys, rightly and wrongly. */
 const useEverywhere = async (key: string): Promise<void> => {
   const caller = server.as(key)
   await caller.get('/v1/app/notes')
@@ -77,7 +77,7 @@ const useEverywhere = async (key: string): Promise<void> => {
   await server.raw('GET', '/v1', { headers: doubled })
 }
 
-/** What makes a key a key: without the prefix, which is known, and in any spelling of a path. */
+/** The secret part of a key: without the prefix, which is known, and in any spelling of a path. */
 const secretPart = (key: string): string => key.replace(/^svc_(live|pub)_/, '')
 
 describe('no API key ever', () => {

@@ -60,7 +60,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
         await patient.stop()
       }
       await used.closed
-      // Of one that has sent nothing the process may never have heard: the kernel can keep it to itself.
+      // The process may not know a connection that has sent nothing: the kernel can keep it to itself.
       unused.close()
     })
 

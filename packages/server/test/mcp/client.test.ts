@@ -91,7 +91,7 @@ const expectMarked = (content: Json, structured: Json): void => {
 /** Members of the schemas that these calls, or public keys, do not get. All others must be there: no schema requires them. */
 const mayLack: Record<string, string[]> = {
   list_tables: ['databases', 'tasks'],
-  // Only of a page without items, for a range of another type: below.
+  // Only a page without items has it, for a range of another type: see below.
   query_records: ['hint'],
   get_run: ['payload', 'payloadBytes', 'resultBytes'],
 }

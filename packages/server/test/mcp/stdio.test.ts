@@ -101,7 +101,7 @@ const start = (args?: string[], env?: Record<string, string>): Bridge => {
 }
 afterEach(() => {
   for (const bridge of open) {
-    // Whatever happened: every line is a message, and no key is in any.
+    // In every case each line is a message, and none has a key.
     for (const line of bridge.lines) {
       const message = JSON.parse(line)
       for (const each of Array.isArray(message) ? message : [message]) expect(each.jsonrpc).toBe('2.0')
@@ -132,7 +132,7 @@ describe('messages', () => {
     )
     expect((await bridge.answer(1)).result.tools.length).toBeGreaterThan(10)
     expect(bridge.lines).toHaveLength(1)
-    // What is in flight is finished.
+    // A call in flight is finished.
     expect(await bridge.end()).toBe(0)
     expect(bridge.lines).toHaveLength(2)
     expect(JSON.parse(bridge.lines[1]!)).toMatchObject({ id: 'slow', result: { structuredContent: { id: run } } })

@@ -107,7 +107,7 @@ const checkHistogram = ({ name, samples }: ReadFamily, format: TextFormat): void
   }
 }
 
-/** What promtool's linter and the naming conventions say. */
+/** Applies the rules of promtool's linter and of the naming conventions. */
 export const checkRules = (families: readonly ReadFamily[], format: TextFormat): void => {
   const types = ['counter', 'gauge', 'histogram', ...(format === 'openmetrics' ? ['info'] : [])]
   for (const family of families) {

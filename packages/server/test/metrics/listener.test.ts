@@ -19,7 +19,7 @@ setDefaultTimeout(60_000)
 
 const refusedName = 'cubby_metrics_connections_refused_total'
 
-/** What is answered to these bytes until the connection ends. */
+/** Returns the answer to these bytes until the connection ends. */
 const sendTo = (port: number, text: string): Promise<string> =>
   new Promise((resolve) => {
     let received = ''
@@ -105,7 +105,7 @@ describe('the address of --metrics', () => {
     expect(await statusFor()).toBe('403')
     expect(await statusFor('localhost', 'localhost')).toBe('400')
     expect(await statusFor('localhost', 'evil.example')).toBe('400')
-    // Also where the metrics are not: nothing is told to a foreign page.
+    // Paths without metrics are refused too: a foreign page learns nothing.
     expect(await send('GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n')).toStartWith('HTTP/1.1 403 ')
     const refused = growth(before, await scrape(server), refusedName, { reason: 'host' })
     expect(refused).toBe(foreign.length + 2)

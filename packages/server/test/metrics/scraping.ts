@@ -1,7 +1,7 @@
 import { eventually, type Server } from '../harness.ts'
 import { type ReadFamily, readMetrics, sumOf } from './exposition-rules.ts'
 
-/** For `args` of a server. */
+/** The `args` of a server with metrics. */
 export const metricsOn = ['--metrics', '127.0.0.1:0']
 
 /** The URL that the last start has logged. */
@@ -24,7 +24,7 @@ export const scrapeAll = (server: Server): Promise<ReadFamily[]> =>
     { waitMsMax: 30_000 },
   )
 
-/** How much a counter grew between two scrapes. */
+/** Returns how much a counter grew between two scrapes. */
 export const growth = (
   before: readonly ReadFamily[],
   after: readonly ReadFamily[],

@@ -52,7 +52,7 @@ describe.skipIf(process.platform !== 'linux')('--workers 2 with --metrics', () =
     const after = await scrapeAll(server)
     expect(growth(before, after, requests, labels)).toBe(24)
     expect(growth(before, after, requests, { operation: 'putRecord', code: '200' })).toBe(10)
-    // Of the embedded engine only the owner commits; every process has connections to PostgreSQL.
+    // Only the owner commits on the embedded engine; every process has connections to PostgreSQL.
     if (storeIsEmbedded()) expect(growth(before, after, 'cubby_commit_writes_sum')).toBeGreaterThanOrEqual(10)
     else expect(sumOf(after, 'cubby_postgres_connections_max')).toBe(3 * 8)
   })
@@ -83,7 +83,7 @@ describe.skipIf(process.platform !== 'linux')('--workers 2 with --metrics', () =
     const cpu = sumOf(before, 'process_cpu_seconds_total')!
     const [victim] = workersOf(server.pid)
     process.kill(victim!, 'SIGKILL')
-    // At every moment until it is replaced, and after that.
+    // This holds at every moment until it is replaced, and after that.
     await eventually(
       'three processes again',
       async () => {

@@ -95,7 +95,7 @@ export class ModelClient {
     }
   }
 
-  /** Every table, read whole. */
+  /** Reads every table whole and compares it. */
   async compareAll(): Promise<void> {
     await this.#listTables()
     await this.#listDeletedTables()
@@ -219,7 +219,7 @@ export class ModelClient {
     return { 'if-match': `"${condition.version}"` }
   }
 
-  /** What a record looks like in an answer. */
+  /** Returns a record as it is in an answer. */
   #shown(record: Omit<NaiveRecord, 'made'>): Json {
     const { hashKey, rangeKey, text, ttl, updatedAt } = record
     return {

@@ -5,7 +5,7 @@ import type { IndexScalar } from '../../src/core/tables/index-value.ts'
 
 const isoDateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
-/** What an index sees of a value. Test data has no date-time that only looks like one. */
+/** The part of a value that an index sees. Test data has no date-time that only looks like one. */
 export const indexed = (value: IndexScalar): IndexScalar =>
   typeof value === 'string' && isoDateTime.test(value) ? Date.parse(value) : value
 

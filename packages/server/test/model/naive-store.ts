@@ -65,7 +65,7 @@ export class NaiveTable {
     return rangeField === undefined ? '' : (record.data[rangeField] as IndexScalar)
   }
 
-  /** Where a record stands in the order of a query, to be compared with another time; undefined: nowhere. */
+  /** The place of a record in the order of a query, to be compared with another time; undefined: it has none. */
   position(key: string, query: NaiveQuery, nowMs: number): string | undefined {
     const record = this.live(key, nowMs)
     if (record === undefined) return undefined
@@ -98,7 +98,7 @@ export class NaiveDatabase {
   readonly active = new Map<string, NaiveTable>()
   readonly deleted: { name: string; table: NaiveTable }[] = []
 
-  /** By name, then deletedAt. */
+  /** The tables are in order of name, then deletedAt. */
   recoverable(nowMs: number, name?: string): { name: string; table: NaiveTable }[] {
     return this.deleted
       .filter((entry) => name === undefined || entry.name === name)

@@ -3,7 +3,7 @@ import { type Indices, slots } from '../../src/core/tables/indices.ts'
 import { compareIndexed, compareText, indexed, type NaiveRange } from './naive-order.ts'
 import type { Random } from './random.ts'
 
-// What the requests are made of: few values, so that they meet often, and odd ones, so that it matters.
+// The values of which requests are made: few values, so that they meet often, and odd ones, so that it matters.
 
 export const hashKeys = ['a', 'b', 'a\0', 'é/ü', 'x y?&=', '%2F', '\u{1f511}', '#', '__proto__']
 export const rangeKeys = ['#', '1', '10', '2', 'a', 'ab', 'a\0b', 'é', '\uffff', '\u{10000}', '..a', '#1']

@@ -56,7 +56,7 @@ const signUrl = async (api: Api, method: 'GET' | 'PUT', expiresIn: number): Prom
   return ok(await api.post('/v1/app/_buckets/avatars/url', body)).url.slice(service.server.url.length)
 }
 
-/** At the URL of a file. */
+/** True for operations at the URL of a file. */
 const isByUrl = ({ path }: Operation): boolean => path.startsWith('/files/')
 const urlFor = (kind: keyof typeof urls, { method }: Operation): string => urls[kind][method === 'PUT' ? 'PUT' : 'GET']
 
@@ -126,7 +126,7 @@ const isBelowBucket = ({ path }: Operation): boolean => path.startsWith('/v1/{db
 const isFind = ({ id }: Operation): boolean => id === 'findRecords'
 const endsInParameter = ({ path }: Operation): boolean => path.endsWith('}')
 
-/** How a good request is made to meet the code, and for which operations that can be tried. */
+/** The change that makes a good request meet the code, and the operations for which that can be tried. */
 const faults: Record<
   string,
   { tries(operation: Operation): boolean; spoil(good: Request, to: Operation): Partial<Request> }
@@ -213,7 +213,7 @@ const faults: Record<
     }),
   },
   table_not_found: {
-    // Where there is none, a table can be created: that is no fault.
+    // If there is no such table it can be created: that is no fault.
     tries: (operation) =>
       (names('table')(operation) || names('collection')(operation)) && operation.id !== 'createTable',
     spoil: ({ target }, to) => ({

@@ -1,13 +1,13 @@
 import type { Json } from '../harness.ts'
 import { operationsOf, parametersOf, resolve } from './scenario.ts'
 
-// What code generators need beyond a valid document. Each rule gives the places that break it, and says above it what
-// goes wrong without it. A new area must follow them: generator-rules.test.ts checks the whole document.
+// Code generators need these rules beyond a valid document. Each rule gives the places that break it, and says above it
+// what goes wrong without it. A new area must follow them: generator-rules.test.ts checks the whole document.
 
 export type Rule = (document: Json) => string[]
 
 interface Place {
-  /** As a path into the document. */
+  /** The place as a path into the document. */
   at: string
   /** The name of the property, parameter, header or component. */
   name: string

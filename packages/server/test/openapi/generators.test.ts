@@ -77,7 +77,7 @@ const compileAndRun = async (project: string): Promise<Json> => {
   return JSON.parse(await succeed(project, 'program.ts'))
 }
 
-/** What every program prints. */
+/** Every program prints these answers. */
 const expectedAnswers = {
   created: 201,
   put: { hashKey: 'a', rangeKey: 'b', data: { x: 1 }, updatedAt: expect.any(Number) },

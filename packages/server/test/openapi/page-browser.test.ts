@@ -31,7 +31,7 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
   })
 
   let context: BrowserContext | undefined
-  /** What the browser complains about: errors, warnings and violations of the policy. */
+  /** The complaints of the browser: errors, warnings and violations of the policy. */
   let complaints: string[] = []
   let requests: string[] = []
   afterEach(async () => {
@@ -192,7 +192,7 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
       expect((await first.locator('mark').first().textContent())?.toLowerCase()).toBe(words.toLowerCase())
       await page.keyboard.press('Enter')
       await page.locator('dialog.search').waitFor({ state: 'hidden' })
-      // Only what was found last is marked.
+      // The page marks only what was found last.
       const reached = page.locator('.found')
       expect(await reached.textContent()).toContain(words)
       const box = (await reached.boundingBox())!

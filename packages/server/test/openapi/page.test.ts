@@ -121,7 +121,7 @@ describe('nothing is loaded from elsewhere', () => {
       'form-action': "'none'",
       'frame-ancestors': "'none'",
     })
-    // Nothing that the policy would silently drop.
+    // The page has nothing that the policy would silently drop.
     expect(page).not.toMatch(/<[^>]+\s(style|on\w+)=/)
   })
 })

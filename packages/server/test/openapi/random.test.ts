@@ -15,7 +15,7 @@ import { SchemaCheck } from './schema-check.ts'
 const service = useService({})
 const document: Json = JSON.parse(JSON.stringify(makeDocument()))
 const check = new SchemaCheck(document)
-/** For each operation. */
+/** The number of requests for each operation. */
 const runs = Number(process.env.CUBBY_TEST_RANDOM_RUNS ?? 40)
 
 /** A 400 that a request may get although it follows the schemas: what JSON Schema cannot say. */
@@ -25,7 +25,7 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_ttl', /more than a day in the past/],
   ['invalid_request', /^expiresAt is (in the past|more than 366 days ahead|\d+, which looks like seconds)/],
   ['invalid_request', /^If-None-Match cannot be combined with If-Match/],
-  // Of the bytes of a file it is read, of its record it is not.
+  // The header is read for the bytes of a file, but not for its record.
   ['invalid_request', /^If-Match is not allowed on GET/],
   ['batch_duplicate_keys', /names the same (record|run|key)/],
   // A day that its month does not have, or an offset that leads out of the years.
@@ -109,7 +109,7 @@ const requestOf = (operation: Operation): fc.Arbitrary<Request> => {
     .map(([request, asItIs]) => withoutWait(asItIs ? request : withoutRiddles(request)))
 }
 
-/** Only what a header can carry: visible characters, with spaces between them. */
+/** The text is what a header can carry: visible characters, with spaces between them. */
 const isHeaderText = (value: string): boolean => /^([!-~\x80-\xff]([ -~\x80-\xff]*[!-~\x80-\xff])?)?$/.test(value)
 
 const targetOf = ({ path: template }: Operation, { path, query }: Request): string => {
@@ -127,7 +127,7 @@ const send = (operation: Operation, request: Request): Promise<ApiResponse> =>
     ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
   })
 
-/** What is wrong with an answer, whatever the request was. */
+/** Lists what is wrong with an answer to any request. */
 const answerFaults = (operation: Operation, answer: ApiResponse): string[] => {
   const response = responsesOf(document, operation).find(({ status }) => status === answer.status)
   if (response === undefined) return [`${answer.status} is not described: ${answer.text}`]

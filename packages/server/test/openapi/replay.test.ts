@@ -107,7 +107,7 @@ const replay = async (scenario: Scenario): Promise<void> => {
     else if (typeof answer === 'string') expect(value).toStartWith(answer)
     else expect(value).toMatchObject(answer)
   }
-  // After the body, which says which real version an ETag of the document means.
+  // The headers come after the body, which says which real version an ETag of the document means.
   expectHeaders(scenario, stage, came.headers, at)
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 export interface Said {
   status?: number
   value?: unknown
-  /** What was printed, if it was neither of the two. */
+  /** The printed text, if it was neither of the two. */
   printed?: string
   /** The code of the error that our client threw. */
   code?: string
@@ -24,7 +24,7 @@ const said = (given: unknown[]): Said => {
 
 let files = 0
 
-/** In this process, as a module in `folder`, where our client is installed. */
+/** Runs the sample in this process, as a module in `folder`, where our client is installed. */
 export const runTypeScript = async (source: string, folder: string, environment: Environment): Promise<Said> => {
   const file = join(folder, `run-${++files}.ts`)
   writeFileSync(file, source)
@@ -106,7 +106,7 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
   }
 }
 
-/** In a shell, with the status after the body. `-I` prints the headers itself. */
+/** Runs the sample in a shell, with the status after the body. `-I` prints the headers itself. */
 export const runCurl = async (source: string, environment: Environment): Promise<Said> => {
   const command = source.replace(/^curl /, "curl -sS -w '\\n%{http_code}' ")
   const child = Bun.spawn(['sh', '-c', command], {

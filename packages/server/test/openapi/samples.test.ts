@@ -59,7 +59,7 @@ const run = async (sample: Sample, once: () => Promise<Said>): Promise<Said> => 
 const prepare = async (sample: Sample): Promise<{ stage: Stage; key: string; response: Json }> => {
   const { entry, example } = sample
   const { operation } = entry
-  // What is listed must not have what an earlier sample left. A new organization takes time, so not for every sample.
+  // A listing must not have what an earlier sample left. A new organization takes time, so not every sample gets one.
   const newOnes = ['Tables', 'Buckets', 'Files', 'listTasks', 'restoreTask', 'runTask']
   if (newOnes.some((name) => operation.tags.includes(name) || operation.operationId === name)) {
     organization = await server.createOrganization()

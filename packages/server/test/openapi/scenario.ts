@@ -6,7 +6,7 @@ import type { Json } from '../harness.ts'
 export interface Operation {
   id: string
   method: string
-  /** As OpenAPI writes it: `/v1/{db}`. */
+  /** The path as OpenAPI writes it: `/v1/{db}`. */
   path: string
   object: Json
 }
@@ -57,7 +57,7 @@ export const codesOf = ({ codes }: Response): string[] => codes
 export interface Scenario {
   operation: Operation
   name: string
-  /** With its query string. */
+  /** The target with its query string. */
   target: string
   headers: Record<string, string>
   body: Json

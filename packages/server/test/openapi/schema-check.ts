@@ -16,7 +16,7 @@ export class SchemaCheck {
     this.#ajv.addSchema({ $id: 'cubby:openapi', components: document.components })
   }
 
-  /** What is wrong with the value; empty when nothing is. */
+  /** Lists what is wrong with the value; empty when nothing is. */
   faults(schema: Json, value: unknown): string[] {
     const text = JSON.stringify(schema).replaceAll('"#/components', '"cubby:openapi#/components')
     let validate = this.#compiled.get(text)

@@ -44,7 +44,7 @@ export class Stage {
     return shown === undefined ? undefined : this.translate(JSON.stringify(shown))
   }
 
-  /** What a step of `x-given` sends beside its path. */
+  /** Returns what a step of `x-given` sends beside its path. */
   sent({ body, bytes, headers = {} }: Json): { body: string | undefined; headers: [string, string][] } {
     return { body: bytes ?? this.translateBody(body), headers: Object.entries(headers) }
   }

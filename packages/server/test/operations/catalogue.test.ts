@@ -91,7 +91,7 @@ const replay = async (
   }
 }
 
-/** What an operator does concerns the whole store, and some answers name the organization. */
+/** The commands of an operator concern the whole store, and some answers name the organization. */
 const replayAlone = async (id: string, example: Example): Promise<void> => {
   const own = makeTempDir()
   const store = await openEngine({ data: own, store: undefined }, { role: 'owner' })
@@ -104,7 +104,7 @@ const replayAlone = async (id: string, example: Example): Promise<void> => {
 }
 
 for (const [id, { examples, keyNeeded }] of Object.entries(entries)) {
-  // Only a transport can carry what a caller wants of the answer.
+  // Only a transport can carry these wishes for the answer.
   for (const example of examples.filter(({ wants }) => wants === undefined)) {
     test(`${id}, example ${example.name}: ${example.error?.code ?? 'done'}, as shown`, async () => {
       const isAlone = keyNeeded === 'operator' || JSON.stringify(example.output ?? null).includes('"default"')

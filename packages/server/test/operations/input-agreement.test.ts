@@ -15,7 +15,7 @@ import { schemaFaults } from './schema-faults.ts'
 
 const nowMs = 1_767_225_600_000
 
-/** What the parser rejects and no schema can express. */
+/** The parser rejects these, and no schema can express them. */
 const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_key', / bytes; it takes at most| lone surrogate/],
   ['invalid_index_value', / bytes, more than the limit of \d+| lone surrogate/],
@@ -150,7 +150,7 @@ for (const entry of Object.values<CatalogueEntry>(catalogue())) {
     fc.assert(
       fc.property(fc.constantFrom(...inputs), fc.array(change, { maxLength: 3 }), (input, changes) => {
         const spoiled = spoil(input, changes)
-        // What is in a cursor nobody but the query that it belongs to can tell.
+        // Only the query that a cursor belongs to can tell what is in it.
         if (typeof spoiled.cursor === 'string') delete spoiled.cursor
         const faults = schemaFaults(entry.input, spoiled)
         const refusal = refusalOf(entry, spoiled)

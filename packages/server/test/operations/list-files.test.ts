@@ -9,7 +9,7 @@ import type { Table } from '../../src/store/tables.ts'
 
 const bucket = { id: 1, orgId: 1, db: 'app', name: 'b', publicId: 'bkt_0000000000000000000000' } as Table
 
-/** What a listing of a bucket with such files does. */
+/** Lists a bucket with such files, and returns what happened. */
 const list = async (files: number, metadataBytes: number, limit: number, hasRoom: boolean) => {
   const seen: (string | number)[] = []
   const metadata = { text: 'm'.repeat(metadataBytes) }

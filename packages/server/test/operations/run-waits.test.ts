@@ -17,7 +17,7 @@ class Looks {
   finishedLooks: RunReference[][] = []
   fails = false
 
-  /** How long a look takes. */
+  /** The time that a look takes. */
   ms = 0
 
   async dueAmong(taskIds: number[]): Promise<number[]> {
@@ -219,7 +219,7 @@ describe('a due run', () => {
       await clock.pass(30)
       looks.due.add(5)
       signals.changed(5)
-      // As if each woken one claimed one of two runs.
+      // Each woken one claims one of two runs.
       await clock.until('one is woken', () => woken.length > 0)
       looks.due.delete(5)
       await clock.pass(100)

@@ -20,12 +20,12 @@ export const certificateFor = (host: string) => {
 /** A real listener that counts connections and shows the bytes of the first request. */
 export interface Listener {
   port: number
-  /** Since the start. */
+  /** The connections since the start. */
   connections: number
   open: Set<Socket>
   /** The text of the last request. */
   received: string
-  /** With TLS: the name that the last client has asked for. */
+  /** The name that the last client has asked for, with TLS. */
   serverName: string | false | undefined
   close(): Promise<void>
 }
@@ -35,7 +35,7 @@ export type Reply = string | Uint8Array | ((socket: Socket) => void)
 export interface ListenOptions {
   host?: string
   port?: number
-  /** With TLS, for this name. */
+  /** The listener has TLS, for this name. */
   name?: string
 }
 

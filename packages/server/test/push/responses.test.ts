@@ -7,7 +7,7 @@ import { aRun, comes, http, type Listener, listen, push, type Reply } from './pu
 
 const targets: Listener[] = []
 afterEach(async () => {
-  // Whatever the answer was, the push has closed its connection.
+  // The push has closed its connection after any answer.
   for (const target of targets) expect(await comes(() => target.open.size === 0)).toBe(true)
   await Promise.all(targets.splice(0).map((target) => target.close()))
 })
@@ -26,10 +26,10 @@ const then =
   }
 const end = (socket: Socket): void => void socket.end()
 
-/** What `flood` has written since the last look. */
+/** The bytes that `flood` has written since the last look. */
 let floodedBytes = 0
 
-/** For `then`: sends the text again and again, as fast as it is read. Bounded, should nobody ever close it. */
+/** Sends the text, as a `then`, again and again, as fast as it is read. It is bounded, should nobody ever close it. */
 const flood =
   (text: string) =>
   (socket: Socket): void => {

@@ -8,7 +8,7 @@ import { comes, http, type Listener, listen, push } from './push-fixture.ts'
 // Without these checks a tenant could read from, and write into, the networks that this server is in. The listener here stands
 // for a service inside: each way to reach it must be refused before there is a connection.
 
-/** On all addresses of this machine, IPv6 too where it has it. */
+/** The listener is on all addresses of this machine, also of IPv6 if it has it. */
 let inside: Listener
 /** The same port on 127.0.0.2, which stands for a target that is allowed. */
 let allowed: Listener

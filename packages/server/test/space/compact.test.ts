@@ -93,7 +93,7 @@ describe.skipIf(!storeIsEmbedded())('cubby compact', () => {
     expect(JSON.parse(stdout)).toEqual({ data, bytesBefore: before, bytesAfter: dbBytes(data) })
     expect(dbBytes(data)).toBeLessThan(1.25 * small)
     expect(walBytes(data)).toBe(0)
-    // Again, for people.
+    // The next run prints for people.
     expect(await compact()).toMatchObject({
       exitCode: 0,
       stdout: expect.stringMatching(/^compacted \S+: \d\.\d MB before, \d\.\d MB now, verified\n$/),
@@ -108,7 +108,7 @@ describe.skipIf(!storeIsEmbedded())('cubby compact', () => {
     for (let round = 0; round < 5 || (!found.has('WAL') && round < 50); round++) {
       copyFileSync(join(original, 'cubby.db'), join(data, 'cubby.db'))
       const command = startCommand(['compact', '--data', data])
-      // From its first write on, which is the WAL's, in ever later moments.
+      // The kills begin with its first write, which is the WAL's, and come later and later.
       for (const end = Date.now() + 10_000; walBytes(data) === 0 && Date.now() < end; ) await Bun.sleep(1)
       await Bun.sleep(random.next() * 15 * (round % 5))
       command.kill('SIGKILL')
@@ -116,7 +116,7 @@ describe.skipIf(!storeIsEmbedded())('cubby compact', () => {
       found.add(walBytes(data) > 0 ? 'WAL' : 'no WAL')
       expect(await runCubby(['verify', '--data', data])).toMatchObject({ exitCode: 0, stderr: '' })
     }
-    // Otherwise every kill came before its work, or after it.
+    // If this fails, every kill came before the work or after it.
     expect(found.has('WAL')).toBe(true)
     expect(await faultsOnServer()).toEqual([])
   })

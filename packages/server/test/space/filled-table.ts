@@ -91,7 +91,7 @@ export class FilledTable {
     await Promise.all(Array.from({ length: batchesAtOnce }, send))
   }
 
-  /** What is wrong with the records that a listing by time returns. */
+  /** Lists what is wrong with the records that a listing by time returns. */
   async faults(table: TestTable = this.table): Promise<string[]> {
     const faults: string[] = []
     const left = new Map([...this.#keys].map(([i, key]) => [key, i]))

@@ -98,7 +98,7 @@ describe.skipIf(!isFull)('puts', () => {
     for (const dir of dirs) removeTempDir(dir)
   })
 
-  /** As a version without auto-vacuum made it. */
+  /** Makes the store as a version without auto-vacuum made it. */
   const turnOff = (dataDir: string): void => {
     const db = new Database(join(dataDir, 'cubby.db'), { readwrite: true })
     db.run('PRAGMA auto_vacuum = NONE')

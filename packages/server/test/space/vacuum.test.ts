@@ -39,7 +39,7 @@ describe.skipIf(!storeIsEmbedded())('free pages', () => {
     removeTempDir(dir)
   })
 
-  /** Whether the writer waits before the COMMIT of a step. */
+  /** True if the writer waits before the COMMIT of a step. */
   const waitsInStep = async (): Promise<boolean> => {
     planFaults(faults, [{ at: 'vacuum', waitMs: 60_000 }])
     try {

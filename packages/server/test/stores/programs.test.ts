@@ -87,7 +87,9 @@ for (const version of versions.filter(hasProgram)) {
         try {
           await write(server)
           expect(await server.end('SIGTERM')).toBe(0)
-          expect(server.log.filter(({ level }) => level === 'error')).toEqual([])
+          // A worker of 0.1 that ends while the owner still tells it something makes this one entry in the owner's log.
+          const tells = (cause: unknown): boolean => version === 'v1' && String(cause).includes('Subprocess.send()')
+          expect(server.log.filter(({ level, cause }) => level === 'error' && !tells(cause))).toEqual([])
         } finally {
           await server.stop()
         }

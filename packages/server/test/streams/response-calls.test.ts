@@ -18,7 +18,7 @@ describe.skipIf(untraced !== undefined)(`answers, seen with strace${why}`, () =>
     try {
       const api = server.as((await server.createOrganization()).secretKey)
       const text = `${'x'.repeat(400)}ü€😀`
-      // Of these, fewer units make as many bytes.
+      // Fewer of these units make as many bytes.
       const wide = '字'.repeat(140)
       for (const [table, words] of Object.entries({ notes: text, wide })) {
         await api.post(`/v1/app/${table}`)

@@ -17,7 +17,7 @@ import { allowNothing } from '../../src/push/allow.ts'
 const mib = 1_048_576
 export const uploadBytesMax = 300 * mib
 
-/** What the handlers saw, for tests to look at. */
+/** The observations of the handlers, for tests to look at. */
 const seen = {
   /** Uploads whose loop runs. */
   uploads: 0,

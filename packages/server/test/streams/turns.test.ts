@@ -16,8 +16,8 @@ import { UploadBodies, UploadProgress } from '../../src/http/upload-body.ts'
 import { Uploads } from '../../src/http/uploads.ts'
 import type { BytesSource } from '../../src/operations/files/bytes-source.ts'
 
-// What a handler does with each chunk it does on the thread that serves everybody. Without a turn for each chunk, one
-// large stream would run to its end while small requests of others wait.
+// A handler works at each chunk on the thread that serves everybody. Without a turn for each chunk, one large stream would
+// run to its end while small requests of others wait.
 
 const busy = (ms: number): void => {
   const until = performance.now() + ms
@@ -140,7 +140,7 @@ test('small files that are read whole wait for their turn each, in one piece or 
     }
     const reading = exchanges.map((exchange) => {
       const stored = store(exchange)
-      // As after each that was collected, and after each read from a socket.
+      // The server drains microtasks after each collected request, and after each read from a socket.
       drainMicrotasks()
       return stored
     })

@@ -19,7 +19,7 @@ afterAll(() => {
 /** Lets everything run that can. */
 const settled = (): Promise<void> => Bun.sleep(2)
 
-/** As much as must arrive in the time, and the least that is too little. */
+/** The bytes that must arrive in the time. */
 const enough = 'x'.repeat(uploadProgressBytesMin)
 
 /** A body that sends these pieces, pausing before each, and then ends or stays silent. */
@@ -166,7 +166,7 @@ describe('a small body of a declared length, read whole', () => {
     const broken = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error('reset')) })
     for (const body of [bodyOf(['a'], 0, true), broken]) {
       expect(await faultOf(whole(body, 2))).toEqual(['invalid_request', 'The body ended before it was complete.'])
-      // What did arrive is in the request log and in the metrics.
+      // The bytes that did arrive are in the request log and in the metrics.
       expect(counts.receivedBytes).toBe(body === broken ? 0 : 1)
     }
   })

@@ -18,7 +18,7 @@ test(`${requestsMax} requests for ${keysMax} keys against ${claimersMax} claimer
     ok(await api.put('/v1/app/_tasks/index', { backoffSeconds: 1 }), 201)
     let isOver = false
     const runningKeys = new Set<string>()
-    /** By key: the payload that the last claim of it has shown. */
+    /** The payload that the last claim has shown, by key. */
     const seen = new Map<string, number>()
     const last = new Map<string, number>()
     let runs = 0

@@ -12,7 +12,7 @@ export interface Received {
   run: string
   task: string
   atMs: number
-  /** Whether the sender has closed the connection before the answer. */
+  /** True if the sender has closed the connection before the answer. */
   isCut: boolean
 }
 
@@ -69,5 +69,5 @@ export class Receiver {
   }
 }
 
-/** For `answer`: nothing comes. */
+/** An `answer` that never comes. */
 export const never = (): Promise<Response> => new Promise(() => {})

@@ -40,7 +40,7 @@ const storedRuns = (): string[] => {
 
 const describeTask = async (task: string): Promise<Json> => (await api.get(`/v1/app/_tasks/${task}`)).body
 
-/** Until the scheduler has gone on to this time. */
+/** Waits until the scheduler has gone on to this time. */
 const untilNext = (task: string, nextMs: number): Promise<true> =>
   eventually(`the next time of ${task} to be ${new Date(nextMs).toISOString()}`, async () =>
     toMs((await describeTask(task)).schedule.nextRunAt) === nextMs ? true : undefined,
@@ -158,7 +158,7 @@ describe.skipIf(!storeIsEmbedded())('by the clock of the server', () => {
     server.setClock(70_000)
     expect((await api.get('/v1/app/_tasks/pull/runs/done')).body.error?.code).toBe('run_not_found')
     expect(storedRuns()).toContain('done')
-    // After the grace period the sweep removes the row.
+    // The sweep removes the row after the grace period.
     server.setClock(70_000 + sweepGraceMs)
     await eventually('the row is gone', () => (storedRuns().includes('done') ? undefined : true))
   })

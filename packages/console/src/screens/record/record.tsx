@@ -66,7 +66,7 @@ interface Props {
   table: string
   /** The key is undefined for a new record. */
   record?: RecordKey
-  /** That of the table, for the way back. */
+  /** The query of the table, for the way back. */
   query?: string
   onDeleted?: (deleted?: RecordRow) => void
 }

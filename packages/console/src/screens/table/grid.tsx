@@ -135,8 +135,8 @@ const CellButton = ({ placeAt, open }: CellButtonProps) => {
       type="button"
       class="cell-button"
       tabIndex={-1}
-      aria-label="What to do with this value"
-      title="What to do with this value (Alt+↓)"
+      aria-label="Actions for this value"
+      title="Actions for this value (Alt+↓)"
       onClick={() => open(at.value!)}
     >
       ▾

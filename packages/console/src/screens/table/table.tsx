@@ -61,7 +61,7 @@ const useFields = (query: TableQuery) => {
   const chosen = useSignal(Array.isArray(kept) ? kept.filter((field) => typeof field === 'string') : undefined)
   const asked = query.asked.value
   const rows = query.rows.value
-  // While a query is shown its fields stay: rows that are added bring no new columns, but new choices.
+  // The columns stay while a query is shown: fields of rows that are added can be chosen, but add no column.
   const offered = useMemo(() => fieldsOf(rows, query.indices), [rows])
   const automatic = useMemo(() => defaultFields(offered, query.indices), [asked])
   const shown = chosen.value ?? automatic
@@ -102,7 +102,7 @@ const Results = ({ query, jobs, record }: { query: TableQuery; jobs: Jobs; recor
   useEffect(() => scroller.current?.scrollTo(0, query.scrollTop), [asked, roomPx > 0])
   const view = query.view.value
   const lastView = useRef(view)
-  // Rows in another order are read from the first one.
+  // When the order changes, the grid scrolls to the first row.
   useEffect(() => {
     if (view !== lastView.current) scroller.current?.scrollTo({ top: 0 })
     lastView.current = view
@@ -215,7 +215,7 @@ const Results = ({ query, jobs, record }: { query: TableQuery; jobs: Jobs; recor
   )
 }
 
-/** The query that was run is in the address. A record that is open stays open, with what was typed in it. */
+/** Puts the query that was run into the address. An open record stays open, with the text that was typed in it. */
 const goToQuery = (query: string, replaces: boolean): void => {
   const at = route.peek()
   if (at.screen === 'table' || at.screen === 'record') navigate({ ...at, query }, { replace: replaces || hasUnsaved() })

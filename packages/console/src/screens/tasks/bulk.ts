@@ -64,7 +64,7 @@ export const sayBulk = ({ verb, total, done, status, refusedCount }: BulkState):
 interface BulkOptions {
   verb: Verb
   total: string
-  /** Called at the end. It returns false if its screen was left: then a message says the end. */
+  /** It is called at the end. It returns false if its screen was left: then a message reports the end. */
   onEnd: () => boolean
 }
 

@@ -144,7 +144,7 @@ export const Declare = ({ db, present, onClose, onDeclared }: Props) => {
         <TextField
           label="Declaration as JSON"
           fault={fault.value}
-          hint="What is left out has its default."
+          hint="Fields that you leave out have their defaults."
           rows={14}
           value={text.value}
           onText={(typed) => {

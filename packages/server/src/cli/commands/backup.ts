@@ -325,7 +325,7 @@ FILE.files. If a backup has no such directory, the summary says that it is witho
       printLine(report(args, { file: path, ...contents, ...checked }, path))
       return 0
     }
-    const found = await verifyArchive(path)
+    const found = await withProgress((progress) => verifyArchive(path, progress))
     if (args.flag('json')) printLine(JSON.stringify({ archive: path, ...found }))
     else for (const line of archiveLines(path, found)) printLine(line)
     return found.findings.length === 0 ? 0 : 1

@@ -12,7 +12,7 @@ export const consoleLinkCommand: CliCommand = {
   name: 'console link',
   summary: 'print a link that signs in to the console',
   details: `The link works in a browser for ${linkMinutes} minutes. It contains a secret key of the organization that was made for it
-alone: whoever has the link has the key. The console replaces it with a key of its own and revokes it.`,
+alone: everybody who has the link has the key. The console replaces it with a key of its own and revokes it.`,
   example: 'cubby console link --url http://127.0.0.1:4600',
   flags: {
     ...storeFlags,

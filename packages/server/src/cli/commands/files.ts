@@ -116,14 +116,16 @@ const findSize = async (remote: Remote, args: Arguments, name: string): Promise<
 const listCommand: CliCommand = {
   ...wordsOf('queryFiles'),
   details: `One file per line: when it was written, its size in bytes, its visibility, its name. --json prints the whole
-record of each. A public key lists the public files.`,
+record of each. A public key lists the public files. With --folders, the names that have a / behind the
+prefix are one line for each folder, which ends with /; --json prints {"folder":…}.`,
   flags: {
     db: dbFlag,
     prefix: { type: 'string', value: 'TEXT', help: 'only files whose name begins with this' },
+    folders: { type: 'boolean', help: 'list a folder instead of the files in it' },
     newest: { type: 'boolean', help: 'the newest first, not by name' },
-    limit: { type: 'string', value: 'N', help: 'at most this many files; default: all' },
+    limit: { type: 'string', value: 'N', help: 'at most this many files and folders; default: all' },
     ...remoteFlags,
-    json: { ...jsonFlag, help: 'print JSON, one file per line' },
+    json: { ...jsonFlag, help: 'print JSON, one file or folder per line' },
   },
   async run(args) {
     const limit = args.text('limit')
@@ -131,12 +133,15 @@ record of each. A public key lists the public files.`,
     if (limit !== undefined && !/^[1-9][0-9]{0,8}$/.test(limit)) {
       throw new UsageError(`--limit is "${limit}"; it takes an integer of at least 1`)
     }
-    if (prefix !== undefined && args.flag('newest')) throw new UsageError('--prefix and --newest cannot be combined')
+    const [newest, folders] = [args.flag('newest'), args.flag('folders')]
+    if (newest && prefix !== undefined) throw new UsageError('--prefix and --newest cannot be combined')
+    if (newest && folders) throw new UsageError('--folders and --newest cannot be combined')
     const listing = {
       db: requireName(args, 'db'),
       bucket: checkName(args.positionals[0]!, 'BUCKET'),
       prefix,
-      newest: args.flag('newest'),
+      newest,
+      folders,
       filesMax: limit === undefined ? Number.POSITIVE_INFINITY : Number(limit),
     }
     await (args.flag('json') ? printFilesAsJson : printFiles)(openRemote(args), listing)

@@ -15,7 +15,7 @@ import { showCount, showRate } from '../transfer/progress-line.ts'
 import type { LineReader } from '../transfer/read-lines.ts'
 
 const saveEveryMs = 1_000
-/** Enough to outlast a restart of the server. */
+/** So many attempts outlast a restart of the server. */
 const attemptsMax = 14
 
 export const importCommand: CliCommand = {

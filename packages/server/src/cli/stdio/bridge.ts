@@ -9,7 +9,7 @@ import { agreedVersion, answerLine, noResponseLine, notJsonLine, unreadableLine 
 const messagesInFlightMax = 64
 const bytesInFlightMax = 32 * 1024 * 1024
 
-/** More than the longest wait of a tool. */
+/** A tool waits for a shorter time. */
 const responseMsMax = 90_000
 
 interface BridgeOptions {

@@ -37,7 +37,7 @@ interface BytesCall {
   method: 'GET' | 'PUT'
   path: string
   headers: Record<string, string>
-  /** Called for each attempt. */
+  /** It is called for each attempt. */
   body?: () => AsyncIterable<Uint8Array>
   repeatable: boolean
   /** 1 for bytes that can be read only once. */

@@ -31,7 +31,7 @@ export const readCsv = (reader: LineReader, format: CsvFormat): LineReader => {
     async *blocks() {
       const records = new CsvRecords(format.delimiter)
       const converter = new CsvConverter(format)
-      // Empty lines before the header. They are passed on after it was checked: until then nothing has begun.
+      // These empty lines come before the header. They are passed on after it was checked: until then nothing has begun.
       let emptyLines = 0
       for await (const block of reader.blocks()) {
         const lines = converter.convert(records.take(block))

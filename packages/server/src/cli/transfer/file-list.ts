@@ -9,19 +9,35 @@ interface FileListing {
   bucket: string
   prefix: string | undefined
   newest: boolean
+  folders: boolean
   filesMax: number
 }
 
-/** The files as JSON texts, page by page. */
+/** The name of a file, or the folder of `{"folder":"cats/"}`, as bytes. */
+const nameBytes = (entry: string): Buffer => {
+  const { name, folder } = JSON.parse(entry)
+  return Buffer.from(name ?? folder)
+}
+
+/** The page has files and folders in two lists; they are merged by name. */
+const mergeFolders = (items: string[], folders: string[]): string[] =>
+  [...items, ...folders.map((folder) => `{"folder":${folder}}`)]
+    .map((text) => ({ text, name: nameBytes(text) }))
+    .sort((a, b) => a.name.compare(b.name))
+    .map(({ text }) => text)
+
+/** The files and folders as JSON texts, page by page. */
 async function* pagesOf(remote: Remote, listing: FileListing): AsyncIterable<string[]> {
-  const { db, bucket, prefix, newest, filesMax } = listing
+  const { db, bucket, prefix, newest, folders, filesMax } = listing
   const query: Record<string, string> = { limit: String(Math.min(filesMax, pageRowsMax)) }
   if (prefix !== undefined) query.prefix = JSON.stringify(prefix)
   if (newest) query.index = '"t"'
+  if (folders) query.folders = 'true'
   let left = filesMax
-  for await (const { items } of queryPages(remote, db, `_buckets/${bucket}`, query)) {
-    yield items.slice(0, left)
-    left -= items.length
+  for await (const page of queryPages(remote, db, `_buckets/${bucket}`, query)) {
+    const entries = folders ? mergeFolders(page.items, page.folders) : page.items
+    yield entries.slice(0, left)
+    left -= entries.length
     if (left <= 0) return
   }
 }
@@ -38,13 +54,15 @@ const row = (updated: string, size: string, visibility: string, name: string): s
 /** The columns have the same width on every page; the name is last, since it may be long and have spaces. */
 export const printFiles = async (remote: Remote, listing: FileListing): Promise<void> => {
   let hasHeader = false
-  for await (const items of pagesOf(remote, listing)) {
+  for await (const entries of pagesOf(remote, listing)) {
     // The header comes with the first page, even an empty one: a request that fails prints nothing here.
     if (!hasHeader) printLine(row('UPDATED', 'SIZE', 'VISIBILITY', 'NAME'))
     hasHeader = true
-    for (const item of items) {
-      const { updatedAt, size, visibility, name } = JSON.parse(item)
-      printLine(row(showTime(updatedAt), String(size), visibility, name))
+    for (const entry of entries) {
+      const { updatedAt, size, visibility, name, folder } = JSON.parse(entry)
+      printLine(
+        folder === undefined ? row(showTime(updatedAt), String(size), visibility, name) : row('-', '-', '-', folder),
+      )
     }
   }
 }

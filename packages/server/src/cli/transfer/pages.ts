@@ -9,20 +9,23 @@ export interface PageText {
   /** The whole answer. */
   text: string
   items: string[]
+  /** The folders of a bucket, as JSON texts. */
+  folders: string[]
   count: number
   cursor: string | null
 }
 
 /** `list`: the member with the items. */
 const splitPage = (text: string, list = 'items'): PageText => {
-  const items: string[] = []
+  const [items, folders]: [string[], string[]] = [[], []]
   let count = 0
   let cursor: string | null = null
   walkObject(text, 0, '', (name, start) => {
-    if (name === list) {
-      return walkArray(text, start, (_, itemStart) => {
-        const { end } = valueSpan(text, itemStart)
-        items.push(text.slice(itemStart, end))
+    if (name === list || name === 'folders') {
+      const entries = name === list ? items : folders
+      return walkArray(text, start, (_, entryStart) => {
+        const { end } = valueSpan(text, entryStart)
+        entries.push(text.slice(entryStart, end))
         return end
       })
     }
@@ -31,7 +34,7 @@ const splitPage = (text: string, list = 'items'): PageText => {
     if (name === 'cursor') cursor = JSON.parse(text.slice(start, end))
     return end
   })
-  return { text, items, count, cursor }
+  return { text, items, folders, count, cursor }
 }
 
 /** The entries of a listing as JSON texts, page by page. `list`: the member with the entries. */

@@ -30,7 +30,7 @@ const refuse = (field: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_range', `${field} ${message}`, { field, hint })
 }
 
-/** A date, or milliseconds in a string, as it is to be written. */
+/** Says how to write a date, or milliseconds that were given as a string. */
 const instantHint = (value: unknown): string => {
   if (typeof value === 'string' && /^[0-9]{10,15}$/.test(value)) return `Write it as ${value}.`
   const ms = typeof value === 'string' && value.length <= 40 ? Date.parse(value) : Number.NaN
@@ -81,7 +81,7 @@ const dateHint = (low: IndexScalar, high: IndexScalar): string | undefined => {
   return `A date-time is compared as a number, and a date as text. Write ${text} as "${text}T00:00:00Z".`
 }
 
-/** Two bounds have one type, and the lower one is not above the upper one in the order of the index. */
+/** Rejects bounds of two types, and a lower bound that is above the upper one in the order of the index. */
 const refuseBounds = (field: string, low: IndexScalar, high: IndexScalar, over: RangeOver, hint: string): void => {
   if (typeof low !== typeof high) {
     refuse(field, `has a ${typeof low} and a ${typeof high}; both bounds must have the same type.`, dateHint(low, high))
@@ -107,7 +107,7 @@ const operatorsHint = (names: string[]): string => {
   return 'For example { "gte": 10, "lt": 20 }.'
 }
 
-/** Names of other services for the operators. */
+/** The names that other services use for the operators. */
 const otherOperators: Readonly<Record<string, RangeOperator>> = {
   '=': 'eq',
   '==': 'eq',
@@ -200,7 +200,8 @@ const beginsWithBounds = (prefix: string, high: Uint8Array): ByteBounds => {
   return { low, high: prefixEnd(low) ?? high }
 }
 
-// Half-open: `text + NUL` is the next text in byte order, so appending NUL turns an inclusive bound into an exclusive one.
+// The bounds are half-open: `text + NUL` is the next text in byte order, so appending NUL turns an inclusive bound into an
+// exclusive one.
 const comparisonBounds = (range: RangeCondition, encode: (v: IndexScalar) => string, all: ByteBounds): ByteBounds => {
   if (range.below !== undefined) {
     const { below, ...above } = range

@@ -9,7 +9,7 @@ export interface Figures {
   /** Records of a table, files of a bucket, runs of a task. */
   records: Figure
   bytes: Figure
-  /** Written in the last 24 hours, and in the last seven days. */
+  /** The records written in the last 24 hours, and in the last seven days. */
   lastDay: Figure
   lastWeek: Figure
 }

@@ -63,7 +63,7 @@ export class CsvRecords {
     return records
   }
 
-  /** Called after the last line. */
+  /** The caller calls it after the last line. */
   end(): CsvRecord[] {
     return this.#open.length === 0 ? [] : this.#refuseOpen(notClosed, refusedWithFirst)
   }

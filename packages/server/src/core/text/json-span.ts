@@ -81,14 +81,14 @@ const memberPath = (path: string, name: string): string => {
   return path === '' ? shown : `${path.slice(-200)}.${shown}`
 }
 
-/** The string at this place, including its quotes. */
+/** The value of the string from `start` to `end`, which include its quotes. */
 const unquote = (text: string, start: number, end: number): string => {
   const raw = text.slice(start + 1, end - 1)
   return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw
 }
 
 /**
- * An envelope object with more members than this has an unknown one and is rejected for it. Later names are not
+ * An envelope object with more members than this is rejected, because one of them is unknown. So later names are not
  * remembered: a body may have a million.
  */
 const envelopeMembersMax = 1_000
@@ -108,7 +108,7 @@ const refuseSecond = (names: Set<string>, name: string, path: string): void => {
 /** Moves to the first member or element. */
 const inside = (text: string, at: number): number => skipSpace(text, skipSpace(text, at) + 1)
 
-/** Moves to the next, or to the closing bracket. */
+/** Moves to the next member or element, or to the closing bracket. */
 const behindValue = (text: string, end: number): number => {
   const index = skipSpace(text, end)
   return text.charCodeAt(index) === comma ? skipSpace(text, index + 1) : index
@@ -119,7 +119,7 @@ const behindValue = (text: string, end: number): number => {
  * to the end of the value; when it returns false, `at` is the end of the object. With a path, duplicate names are rejected.
  */
 export class ObjectWalk {
-  /** Unescaped. */
+  /** The name of the current member, unescaped. */
   name = ''
   position = -1
   at: number

@@ -8,17 +8,20 @@ const directoryMode = 0o700
 /** Directories that are known to be durable. Uploads use the newest one or two. */
 const preparedMax = 64
 
-/** Directories that were no links a moment ago, and how long a read relies on that. */
+/** The most directories that are remembered because they were no links, and how long a read relies on that. */
 const checkedMax = 1_024
 const checkedMsMax = 1_000
 
-/** Only directories whose blobs were all begun longer ago than this are removed: nobody is about to write there. */
+/** A directory is removed only if all its blobs were begun longer ago than this: then no upload is about to write there. */
 const keptMs = 24 * 60 * 60 * 1000
 
 /** The directory of a blob was removed after it was made. */
 export class NoDirectory extends Error {}
 
-/** The last moment, by its name, that a directory is for. `digits`: the first digits of the 12 of a time. */
+/**
+ * Returns the last moment at which a blob of a directory can have begun, by its name. `digits`: the first of the 12 digits
+ * of a time.
+ */
 const lastMs = (digits: string): number => Number.parseInt(digits.padEnd(12, 'f'), 16)
 
 /** The directories of blobs, made when they are needed and removed when they are old and empty. */
@@ -40,8 +43,8 @@ export class DirectoryTree {
   }
 
   /**
-   * Makes the directory of the blob, durably. It is also synced if it is there already: the process that made it may
-   * not have come to that yet. `confirm` is called before anything is made.
+   * Makes the directory of the blob, durably. It is also synced if it is there already: the process that made it may not
+   * have synced it yet. `confirm` is called before anything is made.
    */
   prepare(id: string, confirm: () => Promise<void>): Promise<void> {
     const directory = this.directoryOf(id)
@@ -56,15 +59,15 @@ export class DirectoryTree {
     return preparing
   }
 
-  /** Throws SymbolicLink if a directory of the blob is one. It need not be there. */
+  /** Throws SymbolicLink if a directory of the blob is a symbolic link. A missing directory is no error. */
   async refuseLinks(id: string): Promise<void> {
     const directory = this.directoryOf(id)
     await Promise.all([this.#refuseLink(dirname(directory)), this.#refuseLink(directory)])
   }
 
   /**
-   * The same for a read, which relies on a check of the last second: undefined then. For a small file the two calls would be a
-   * fifth of all that its download costs.
+   * Does the same for a read. Returns undefined if the directory was checked within the last second: the two calls would be
+   * a fifth of the cost of downloading a small file.
    */
   refuseLinksToRead(id: string): Promise<void> | undefined {
     const directory = this.directoryOf(id)
@@ -98,7 +101,7 @@ export class DirectoryTree {
   async #prepare(directory: string, confirm: () => Promise<void>): Promise<void> {
     await confirm()
     await this.#make(dirname(directory))
-    // Otherwise the second one would be made wherever a link leads to.
+    // Without this check, the second directory would be made wherever a link leads.
     await this.#refuseLink(dirname(directory))
     await this.#make(directory)
   }
@@ -124,7 +127,8 @@ export class DirectoryTree {
     try {
       await this.#names.change(dirname(path), make)
     } catch (error) {
-      // A second sync would succeed, whatever became of the name. A new name is a new change.
+      // A second sync would succeed even if the name was lost. So the directory is removed, and a retry makes and syncs it
+      // again.
       if (isNew) await this.#calls.removeDirectory(path).catch(() => {})
       throw error
     }
@@ -140,7 +144,7 @@ export class DirectoryTree {
     }
   }
 
-  /** Tells whether it is gone. */
+  /** Returns true if the directory is gone. */
   async #removeIfEmpty(path: string): Promise<boolean> {
     try {
       await this.#calls.removeDirectory(path)

@@ -22,7 +22,7 @@ const block = (text: string): Html => {
   return html`<ul>${text.split('\n').map((line) => html`<li>${inline(line.slice(2))}</li>`)}</ul>`
 }
 
-/** Text without headings. */
+/** Renders text without headings. */
 export const markdown = (text: string): Html => html`${text.trim().split('\n\n').map(block)}`
 
 interface Topic {

@@ -19,7 +19,7 @@ import style from './style.css' with { type: 'text' }
 
 export { style }
 
-/** By their names in `browser`. */
+/** The scripts by their names in `browser`. */
 export const scriptSources = {
   'contents.ts': contents,
   'copy.ts': copy,

@@ -25,7 +25,7 @@ export interface PutFileInput extends FileAddress {
 export interface UploadBytes {
   /** Yields the bytes as they arrive. A chunk is valid until the next one is requested. */
   chunks(): AsyncIterable<Uint8Array>
-  /** All of a file that is declared to have so many, which are few. They belong to whoever asked for them. */
+  /** Reads the whole body: its declared length is small. The bytes belong to the caller. */
   whole(bytes: number): Promise<Uint8Array>
 }
 

@@ -140,7 +140,7 @@ export const putRecordOperation = defineOperation({
           code: 'invalid_request',
           message: 'dat is not a field of this request.',
           field: 'dat',
-          hint: 'What the record holds goes into data. Known fields: hashKey, rangeKey, data, ttl.',
+          hint: 'Put the contents of the record into data. Known fields: hashKey, rangeKey, data, ttl.',
         },
       },
       {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Due, type DueQueries, DueTurns, firstRowsMax } from '../../../src/core/tasks/due-turns.ts'
 
-// What is due of several organizations, in memory. Each step does what was chosen.
+// The due work of several organizations, in memory. Each step does what was chosen.
 
 class Agenda {
   readonly #due: Due[]
@@ -47,7 +47,7 @@ class Agenda {
 const dueOf = (orgId: number, count: number, bytes = 1): Due[] =>
   Array.from({ length: count }, (_, i) => ({ id: `${orgId}/${i}`, orgId, bytes }))
 
-/** How many steps it takes until each of these organizations had a turn. */
+/** Counts the steps until each of these organizations had a turn. */
 const stepsUntil = async (orgIds: number[], step: () => Promise<Due[]>): Promise<number> => {
   const waiting = new Set(orgIds)
   for (let steps = 1; steps < 1_000; steps++) {

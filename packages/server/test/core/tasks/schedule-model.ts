@@ -15,7 +15,7 @@ export interface ModelPattern {
 
 const minuteMs = 60_000
 
-/** What a wall clock shows, as if it were UTC. */
+/** Returns the time that a wall clock shows, as if it were UTC. */
 export const wallClock = (timezone: string): ((ms: number) => number) => {
   const format = new Intl.DateTimeFormat('sv-SE', {
     ...{ timeZone: timezone, year: 'numeric', month: '2-digit', day: '2-digit' },

@@ -45,7 +45,7 @@ export async function* checkRunsOf(read: Read, taskId: number): AsyncIterable<st
   if (row[0] === null) yield `task ${taskId} has no declaration`
   else if (!row.every((text) => isJson(text!))) yield `task ${taskId}: its declaration is not JSON`
   for (let last = ''; ; ) {
-    // The last id is read after the runs: the numbers of runs created in between have been given out by then.
+    // The last id is read after the runs, so that no run has a higher one: those created in between had theirs before.
     const [found, ids] = await read(bind(nextRuns, taskId, last, runsPerStep), bind(lastDrawnId))
     for (const run of found!.rows) {
       for (const finding of findingsOf(run, Number(ids!.rows[0]![0])))

@@ -14,7 +14,7 @@ import { threadClock } from './clock-watch.ts'
 import { removeTimes, timesName } from './commit-times.ts'
 import { fingerprintOf, hasToken, removeToken } from './token.ts'
 
-/** A checkpoint waits at most this long for the archive: writes would wait for the checkpoint in the end. */
+/** A checkpoint waits at most this long for the archive, because writes wait for a late checkpoint. */
 const flushMsMax = 10_000
 const restartPauseMs = 1_000
 
@@ -111,7 +111,7 @@ export class Archive {
     }
     const [timesName, skipped] = [this.#timesName, this.#skipped]
     this.#start = { ...settings, store, dataDir, timesName, databaseFile, skipped }
-    // Without a thread, another one is being started, which opens the archive.
+    // If there is no thread, another one is being started, and it will open the archive.
     if (this.#thread !== undefined) await this.#ask({ open: this.#start })
   }
 
@@ -132,9 +132,9 @@ export class Archive {
   }
 
   /**
-   * Calls `closeStore`, which closes the last connection of this process. Everything is archived and copied into the database
-   * file by then, so closing does not change it. Its fingerprint, taken before, shows at the next start whether a command has
-   * changed it since.
+   * Calls `closeStore`, which closes the last connection of this process. By then everything is archived and copied into
+   * the database file, so closing does not change that file. Its fingerprint, taken before, shows at the next start whether
+   * a command has changed the file since.
    */
   async close(closeStore: () => void): Promise<void> {
     const { faults } = this.#options
@@ -155,7 +155,7 @@ export class Archive {
     await this.#thread?.end(end)
   }
 
-  /** Notes that the archive has a gap from here on, whatever becomes of this process. */
+  /** Notes that the archive has a gap from here on. The note remains if this process is killed. */
   #skip(): void {
     if (this.#start === undefined) return
     Atomics.add(new Int32Array(this.#skipped), 0, 1)

@@ -1,24 +1,51 @@
+import { statSync } from 'node:fs'
 import { OperatorError } from '../../../core/operator-error.ts'
 import type { ArchiveReport } from '../../../store/closed-store.ts'
-import { pathsOfRun } from './archive-files.ts'
-import { readArchive, wholeBlocks } from './catalogue.ts'
+import type { StepNotes } from '../../../store/maintenance.ts'
+import { pathsOfRun, segmentPath } from './archive-files.ts'
+import { type KnownRun, readArchive, wholeBlocks } from './catalogue.ts'
 import { type Piece, passedOver, readPieces, type Stretch } from './history.ts'
 import { readBase, showTime } from './restore-archive.ts'
 
+/** Counts the bytes of bases and segments that have been read. */
+const countBytes = (runs: readonly KnownRun[], notes: StepNotes): ((bytes: number) => void) => {
+  const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  const sizes = runs.flatMap(({ dir, bases, segments }) => [
+    ...bases.map(({ bytes }) => bytes),
+    ...segments.map((segment) => sizeOf(segmentPath(dir, segment) ?? '')),
+  ])
+  const all = sizes.reduce((sum, size) => sum + size, 0)
+  let read = 0
+  notes.step?.('checking the archive', undefined, 'byte')
+  return (bytes) => {
+    read += bytes
+    notes.rows?.(read, read / Math.max(1, all))
+  }
+}
+
 /** Reads the whole archive and compares everything with its digests. A server may write it meanwhile. */
-export const verifyArchive = (dir: string): ArchiveReport => {
+export const verifyArchive = (dir: string, stepNotes: StepNotes): ArchiveReport => {
   const { runs, findings, notes } = readArchive(dir)
+  const onBytes = countBytes(runs, stepNotes)
+  const readBlocks = function* (runDir: string, segment: number) {
+    let at = 0
+    for (const block of wholeBlocks(runDir, segment)) {
+      onBytes(block.end - at)
+      at = block.end
+      yield block
+    }
+  }
   for (const run of runs) {
     for (const base of run.bases) {
       try {
-        readBase(run, base, () => {})
+        readBase(run, base, (part) => onBytes(part.length))
       } catch (error) {
         if (!(error instanceof OperatorError)) throw error
         findings.push(error.message)
       }
     }
   }
-  const pieces = runs.flatMap((run) => readPieces(run, 0, wholeBlocks))
+  const pieces = runs.flatMap((run) => readPieces(run, 0, readBlocks))
   for (const { broken, stretches } of pieces) {
     if (broken === undefined) continue
     if (!broken.isCopy) findings.push(broken.message)

@@ -114,7 +114,7 @@ interface WalkOptions<Row> {
   unread: string
   unordered: string
   findingsOf: (row: Row) => string[]
-  /** Called with the rows of each step, before their findings. */
+  /** It is called with the rows of each step, before their findings. */
   onStep?: (rows: Row[]) => void
 }
 

@@ -10,8 +10,8 @@ const findTask = 'SELECT table_id FROM tasks WHERE table_id = ?1'
 const findRun = 'SELECT seq FROM runs WHERE seq = ?1'
 
 /**
- * Checks that each task has a declaration, and each run a task, the members that its status needs, and the texts it was written
- * with. Each lease must have its entry in `leases`, and each entry its lease.
+ * Checks that each task has a declaration, and that each run has a task, the members that its status needs, and its texts
+ * as they were written. Each lease must have its entry in `leases`, and each entry its lease.
  */
 export async function* checkRuns(db: Connection, { table }: Required<CheckNotes>): AsyncIterable<string> {
   const lost = db.all<{ id: number; line: string }>(
@@ -26,7 +26,8 @@ export async function* checkRuns(db: Connection, { table }: Required<CheckNotes>
     table(id)
     yield line
   }
-  // A task may be declared or purged between two steps, so it is looked up after the run was read, and then the run again.
+  // A task may be declared or purged between two steps, so it is looked up after its run was read. If it is missing, the
+  // run is read again: it may have been purged too.
   const known = new Map<number, boolean>()
   const hasTask = (id: number): boolean => {
     if (!known.has(id)) known.set(id, orDamage(() => db.one(findTask, id)) !== undefined)

@@ -45,7 +45,7 @@ export interface ThreadWriteChannelOptions {
   checkpoints: boolean
   /** Set with an archive: see archive/archive.ts. */
   archive?: { times: CommitTimesFile; flush: () => Promise<void> }
-  /** Called once. It has to end the process. */
+  /** It is called once, and has to end the process. */
   onDiskFailure: (failure: DiskFailure) => void
   /** Tests set it: see fault-point.ts. */
   faults?: string

@@ -18,7 +18,7 @@ export interface WriteChannel {
   submit<K extends CommandKind>(command: CommandOf<K>, bytes?: number): Promise<CommandResult<K>>
   /** Called after each commit, before any of its requests is answered. */
   onCommit: (commands: Command[]) => void
-  /** Called with SQLite's error when a write or a checkpoint finds the store damaged. */
+  /** It is called with SQLite's error when a write or a checkpoint finds the store damaged. */
   onDamage: (cause: string) => void
   /** `listener` is called whenever `ready` changes while the channel is open. */
   onReadyChange(listener: (ready: boolean) => void): void

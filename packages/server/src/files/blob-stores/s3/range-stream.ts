@@ -63,7 +63,7 @@ export class RangeStream {
     this.#first = await this.#read()
   }
 
-  /** Undefined at the end. Throws if that comes too early: a connection may end without an error. */
+  /** Returns undefined at the end. Throws if the end comes too early: a connection may end without an error. */
   async next(): Promise<Uint8Array | undefined> {
     const chunk = this.#first ?? (await this.#read())
     this.#first = undefined

@@ -33,7 +33,10 @@ export class S3Writer implements BlobWriter {
     }
   }
 
-  /** A PUT whose body is cut stores nothing. One that had arrived is removed by the sweep, as every blob without a file. */
+  /**
+   * A PUT whose body is cut stores nothing. If the whole body had arrived, the sweep removes the blob, as every blob
+   * without a file.
+   */
   async abort(): Promise<void> {
     this.#given.abort(new S3Failure('the upload was given up'))
     await this.#spool.close().catch(() => {})

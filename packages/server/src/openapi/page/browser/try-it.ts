@@ -6,7 +6,7 @@ import { failureView, responseView } from './try-it-response.ts'
 // A form that sends a request to this server. The API key exists only as the value of one input: it is written to no storage,
 // no attribute and no address, and it is gone when the page is closed or loaded again.
 
-/** Said before it is sent. */
+/** The warning beside the request, by its effect. */
 const warnings = { reads: '', changes: 'changes data on this server', deletes: 'deletes data on this server' }
 
 /** The input of the API key. It is not of the type `password`: browsers would offer to store it. */
@@ -39,7 +39,7 @@ class TryIt {
   readonly #answer = create('div', { class: 'received', role: 'region', 'aria-label': 'Answer', 'aria-live': 'polite' })
   #inputs: Record<string, HTMLInputElement> = {}
   #operation: TryItOperation | undefined
-  /** The request that is under way. */
+  /** The request in flight. */
   #request: AbortController | undefined
 
   constructor(operations: Record<string, TryItOperation>) {
@@ -59,7 +59,7 @@ class TryIt {
     this.#form.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter') return
       if (event.ctrlKey || event.metaKey) this.#form.requestSubmit()
-      // Enter in an input would send, which is too easy for what changes data.
+      // Enter in an input would send the request, which is too easy if it changes data.
       else if (event.target instanceof HTMLInputElement && this.#operation!.effect !== 'reads') event.preventDefault()
     })
     this.#dialog.addEventListener('close', () => {
@@ -102,7 +102,7 @@ class TryIt {
     this.#update()
     this.#dialog.showModal()
     this.#dialog.scrollTop = 0
-    // Enter on the focused button sends, so it has the focus only if nothing is changed.
+    // Enter on the focused button sends, so the button gets the focus only if the request changes no data.
     if (operation.needsKey && (operation.effect !== 'reads' || this.#key.value === '')) this.#key.focus()
     else this.#send.focus({ preventScroll: true })
   }
