@@ -75,6 +75,7 @@ const withoutRiddles = ({ query, headers, body, ...request }: Request): Request 
   // The change of a file has at least one member: one of the ttl alone stays as it is.
   const changed = (whole: Json): Json => {
     const rest = without(whole, 'cursor', 'ttl', 'expiresAt', 'schedule', 'url')
+    if (whole.hashKey !== undefined && whole.data === undefined) return { ...rest, ttl: null }
     return Object.keys(rest).length === 0 ? whole : rest
   }
   return {

@@ -1,7 +1,9 @@
+import { dataBytesMax } from '../../../core/limits.ts'
 import { holds } from '../../../core/records/condition.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import { patchRecord, refuseLargeResults } from '../../../core/records/record-patch.ts'
 import { sliceUnits } from '../../../core/slices.ts'
+import type { Caller } from '../../../store/api-keys.ts'
 import type {
   DeleteOperation,
   OperationResult,
@@ -12,6 +14,7 @@ import type {
 import type { Table } from '../../../store/tables.ts'
 import type { Read } from '../connection/database.ts'
 import type { BoundStatement } from '../connection/driver.ts'
+import { Queues } from '../connection/queues.ts'
 import { inLockOrder, keyValues } from './lock-order.ts'
 import { lockInBatch, readLocked } from './statements.ts'
 
@@ -39,6 +42,7 @@ export const decidePatches = async (
   table: Table,
   operations: RecordOperation[],
   nowMs: number,
+  turns: PatchTurns,
 ): Promise<DecidedWrite | Refusal> => {
   const order = inLockOrder(operations)
   const bound = order.flatMap((position): BoundStatement[] => {
@@ -69,7 +73,9 @@ export const decidePatches = async (
     const { hashKey, rangeKey } = operation
     const row = rows.get(i)
     const current = row && { data: row[2]!, ttlSeconds: row[1] == null ? null : Number(row[1]) }
+    turns.note(table, current?.data.length ?? 0)
     const put = patchRecord(operation, current)
+    turns.note(table, put.data.length)
     patched.push({ op: 'put', hashKey, rangeKey, condition: undefined, ...put })
     doneUnits += put.data.length
   }
@@ -90,8 +96,68 @@ export const decidePatches = async (
   }
 }
 
-/** The records that a write patches, by name: for `Queues`. */
-export const patchedRecords = (table: Table, operations: RecordOperation[]): string[] =>
-  operations.flatMap(({ op, hashKey, rangeKey }) =>
-    op === 'patch' ? [JSON.stringify([table.id, hashKey, rangeKey])] : [],
-  )
+/** What the patches of an organization that run at once may read, in characters; one always runs. */
+const runningUnitsMax = 2 * dataBytesMax
+const tablesMax = 10_000
+
+interface Room {
+  runningUnits: number
+  waiting: { units: number; begin: () => void }[]
+}
+
+/**
+ * Patches of the same record take turns in memory: waiting for the row's lock, each would hold a connection of the pool that
+ * other writes need. Of large records an organization patches only a few at once, because reading, changing and writing them keeps
+ * this thread and the database busy. How large they are is not known before: recent patches of the same table tell.
+ */
+export class PatchTurns {
+  readonly #queues = new Queues()
+  readonly #rooms = new Map<number, Room>()
+  readonly #lengths = new Map<number, number>()
+
+  /** Runs `work` when all earlier calls that patch one of the same records have ended. */
+  async run<T>(caller: Caller, table: Table, operations: RecordOperation[], work: () => Promise<T>): Promise<T> {
+    const records = operations.flatMap(({ op, hashKey, rangeKey }) =>
+      op === 'patch' ? [JSON.stringify([table.id, hashKey, rangeKey])] : [],
+    )
+    if (records.length === 0) return work()
+    const units = records.length * (this.#lengths.get(table.id) ?? dataBytesMax)
+    return this.#queues.run(records, () => this.#inRoom(caller.orgId, units, work))
+  }
+
+  /** `length` is that of a record that is patched. A large one counts at once, and is forgotten slowly. */
+  note(table: Table, length: number): void {
+    const noted = Math.max(length, Math.floor((this.#lengths.get(table.id) ?? 0) * 0.9))
+    this.#lengths.delete(table.id)
+    this.#lengths.set(table.id, noted)
+    if (this.#lengths.size > tablesMax) this.#lengths.delete(this.#lengths.keys().next().value!)
+  }
+
+  async #inRoom<T>(orgId: number, units: number, work: () => Promise<T>): Promise<T> {
+    let room = this.#rooms.get(orgId)
+    if (room === undefined) {
+      room = { runningUnits: 0, waiting: [] }
+      this.#rooms.set(orgId, room)
+    }
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+    room.waiting.push({ units, begin })
+    this.#beginNext(room)
+    await begun
+    try {
+      return await work()
+    } finally {
+      room.runningUnits -= units
+      this.#beginNext(room)
+      if (room.runningUnits === 0 && room.waiting.length === 0) this.#rooms.delete(orgId)
+    }
+  }
+
+  #beginNext(room: Room): void {
+    for (let [next] = room.waiting; next !== undefined; [next] = room.waiting) {
+      if (room.runningUnits > 0 && room.runningUnits + next.units > runningUnitsMax) return
+      room.waiting.shift()
+      room.runningUnits += next.units
+      next.begin()
+    }
+  }
+}

@@ -17,11 +17,10 @@ import type { Coalescer } from '../connection/coalescer.ts'
 import { type Database, holderOf } from '../connection/database.ts'
 import type { BoundStatement, Row, Session, Statement, StatementResult, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
-import { Queues } from '../connection/queues.ts'
 import type { Dialect } from '../dialect.ts'
 import { commitOnce, type PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { compareKeys, inLockOrder, keyValues } from './lock-order.ts'
-import { decidePatches, hasPatch, patchedRecords } from './record-patches.ts'
+import { decidePatches, hasPatch, PatchTurns } from './record-patches.ts'
 import * as sql from './statements.ts'
 import { requireActive, stateStatement } from './write-guard.ts'
 
@@ -162,8 +161,7 @@ export class RecordWrites {
   readonly #fromArrays: boolean
   readonly #puts: Coalescer<PutCall>
   readonly #keys: PostgresIdempotencyKeys
-  /** Patches of the same record. Nobody else waits: the records of a table belong to one organization. */
-  readonly patchQueues = new Queues()
+  readonly patchTurns = new PatchTurns()
   readonly #putAlone
   readonly #deleteAlone
 
@@ -187,7 +185,7 @@ export class RecordWrites {
   async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
     if (caller.once !== undefined || hasPatch(operations)) {
       return this.#keys.run(caller, () =>
-        this.patchQueues.run(patchedRecords(table, operations), () => this.#decide(caller, table, operations, nowMs)),
+        this.patchTurns.run(caller, table, operations, () => this.#decide(caller, table, operations, nowMs)),
       )
     }
     const changes = operations as Change[]
@@ -316,7 +314,7 @@ export class RecordWrites {
     const guard = this.#guarded ? [{ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
     try {
       return await this.#db.transaction(holderOf(caller), async (transaction): Promise<WriteResult> => {
-        const decided = await decidePatches(transaction.send, guard, table, operations, nowMs)
+        const decided = await decidePatches(transaction.send, guard, table, operations, nowMs, this.patchTurns)
         if ('applied' in decided) return decided
         const { bound, readResults } = batchStatements(table, decided.operations, nowMs)
         return commitOnce(transaction, caller, nowMs, [...guard, ...bound], (answers) => ({

@@ -13,7 +13,7 @@ import { bytesArray, textArray } from '../connection/arrays.ts'
 import { type Database, holderOf, type Transaction } from '../connection/database.ts'
 import { type BoundStatement, bind } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
-import { decidePatches, hasPatch, patchedRecords } from '../records/record-patches.ts'
+import { decidePatches, hasPatch } from '../records/record-patches.ts'
 import { batchStatements, type Change, type RecordWrites, raceAttemptsMax } from '../records/record-writes.ts'
 import { guardBatch } from '../records/statements.ts'
 import { commitOnce, type PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
@@ -47,7 +47,7 @@ export class BatchWrites {
     const { table, records } = batch
     return this.#keys.run(caller, () => {
       if (table === undefined || !hasPatch(records)) return this.#apply(caller, batch, nowMs)
-      return this.#records.patchQueues.run(patchedRecords(table, records), () => this.#apply(caller, batch, nowMs))
+      return this.#records.patchTurns.run(caller, table, records, () => this.#apply(caller, batch, nowMs))
     })
   }
 
@@ -95,7 +95,7 @@ export class BatchWrites {
       }
       const guard = bind(guardBatch, table.id, caller.apiKey?.seq ?? null)
       const decided = hasPatch(records)
-        ? await decidePatches(send, [...writes, guard], table, records, nowMs)
+        ? await decidePatches(send, [...writes, guard], table, records, nowMs, this.#records.patchTurns)
         : undefined
       if (decided !== undefined) {
         if ('applied' in decided) {

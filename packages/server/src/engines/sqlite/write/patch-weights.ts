@@ -5,7 +5,7 @@ import type { Command, Outcome } from './command.ts'
 const tablesMax = 10_000
 
 /** The writer reads, changes and checks the whole record for a patch: this takes the time of a put of so much more data. */
-const patchFactor = 2
+const patchFactor = 5
 
 const patchesOf = (command: Command): RecordOperation[] => {
   if (command.kind !== 'write' && command.kind !== 'batch') return []

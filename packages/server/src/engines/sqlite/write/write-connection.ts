@@ -18,7 +18,7 @@ const cacheKib = 65_536
 const claimedBytesMax = commitBytesMax / 2 - claimBytesMax
 
 /** The same for patches, whose requests do not tell how much they read and write. */
-const patchedBytesMax = commitBytesMax
+const patchedBytesMax = (commitBytesMax * 2) / 5
 
 /** The functions of commands.ts take parts of this. */
 interface Writers {
