@@ -11,6 +11,7 @@ import { expiryCases } from './conformance/expiry.ts'
 import { fileCases } from './conformance/files.ts'
 import { findCases } from './conformance/finds.ts'
 import { idempotencyCases } from './conformance/idempotency.ts'
+import { idempotencyKeyCases } from './conformance/idempotency-keys.ts'
 import { orderCases } from './conformance/order.ts'
 import { organizationCases } from './conformance/organizations.ts'
 import { pageCases } from './conformance/pages.ts'
@@ -128,6 +129,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('pages of keys, and counts', () => selectionCases(it))
     describe('ttl', () => expiryCases(it))
     describe('purge', () => purgeCases(it))
+    describe('idempotency keys', () => idempotencyKeyCases(it))
     describe('buckets and files', () => fileCases(it))
     describe('tasks', () => taskCases(it))
     describe('runs', () => runCases(it))

@@ -41,6 +41,7 @@ setDefaultTimeout(120_000)
  */
 const spanning = [
   ...['find_expired', 'blobs_find_due', 'blobs_keep_alive', 'blobs_abandon', 'blobs_forget', 'dump_blobs'],
+  'dump_idempotency_keys',
   ...['runs_find_expired', 'runs_find_expired_of', 'runs_next_leased', 'runs_find_ahead', 'runs_find_queued'],
   // An operator who takes over the files of another store needs these, and so does verify.
   ...['blobs_adopt', 'blobs_count_adopted'],
@@ -81,7 +82,7 @@ const faultsOf = ({ name, text }: Sent): string[] => {
       continue
     }
     const alias = word === undefined || notAnAlias.includes(word) ? '' : `${word}\\.`
-    const namesTable = new RegExp(`(?:where|and) ${alias}(?:table|task)_id = (?:\\$\\d+|\\d+)(?!\\d)`)
+    const namesTable = new RegExp(`(?:where|and) ${alias}(?:table|task|scope)_id = (?:\\$\\d+|\\d+)(?!\\d)`)
     if (!namesTable.test(sql) && !spans) faults.push('is about records of more than one table')
   }
   return faults
@@ -177,7 +178,15 @@ describe('the rules find', () => {
  * many tables.
  */
 const notOnCitus = [
-  ...['sweep', 'put_batch', 'put_together', 'load_records', 'check_stray', 'check_is_table'],
+  ...[
+    'sweep',
+    'put_batch',
+    'put_together',
+    'load_records',
+    'check_stray',
+    'check_stray_idempotency_keys',
+    'check_is_table',
+  ],
   ...['blobs_take', 'load_blobs', 'check_stray_blobs', 'file_free_old', 'file_put_'],
   ...[
     'runs_due_pushes',

@@ -40,6 +40,16 @@ test('a key revoked through one process is revoked for the other from the moment
   for (const server of servers) expect((await server.as(made.key).get('/v1')).body.error.code).toBe('revoked_api_key')
 })
 
+test('a key rolled through one process ends for the other from the moment of the answer', async () => {
+  const made = (await apis[0]!.post('/api/keys', { kind: 'secret' })).body
+  for (const server of servers) expect((await server.as(made.key).get('/v1')).status).toBe(200)
+  const rolled = (await apis[0]!.post(`/api/keys/${made.id}/roll`, { expiresAt: 0 })).body
+  for (const server of servers) {
+    expect((await server.as(made.key).get('/v1')).body.error.code).toBe('revoked_api_key')
+    expect((await server.as(rolled.key).get('/v1')).status).toBe(200)
+  }
+})
+
 test('a key revoked by the command is revoked for both from the moment it exits', async () => {
   const made = (await apis[0]!.post('/api/keys', { kind: 'secret' })).body
   for (const server of servers) expect((await server.as(made.key).get('/v1')).status).toBe(200)

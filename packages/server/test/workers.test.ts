@@ -108,6 +108,20 @@ describe.skipIf(process.platform !== 'linux' || !storeIsEmbedded())('serve --wor
     expect(new Set(versions).size).toBe(versions.length)
   })
 
+  test('a key rolled through one process ends in every other from the moment of the answer', async () => {
+    for (let round = 0; round < 3; round++) {
+      const made = (await api.post('/api/keys', { kind: 'secret' })).body
+      const before = await Promise.all(connections.map((one) => ask(one, 'GET', '/v1', undefined, made.key)))
+      expect(new Set(before.map((answer) => answer.status))).toEqual(new Set([200]))
+      const path = `/api/keys/${made.id}/roll`
+      const rolled = (await ask(connections[round]!, 'POST', path, { expiresAt: 0 })).body
+      const after = await Promise.all(connections.map((one) => ask(one, 'GET', '/v1', undefined, made.key)))
+      expect(new Set(after.map((answer) => answer.body.error?.code))).toEqual(new Set(['revoked_api_key']))
+      const next = await Promise.all(connections.map((one) => ask(one, 'GET', '/v1', undefined, rolled.key)))
+      expect(new Set(next.map((answer) => answer.status))).toEqual(new Set([200]))
+    }
+  })
+
   test('a key revoked through one process is revoked in every other from the moment of the answer', async () => {
     for (let round = 0; round < 5; round++) {
       const made = (await api.post('/api/keys', { kind: 'secret' })).body

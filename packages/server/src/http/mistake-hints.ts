@@ -143,7 +143,7 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
     methods: 'POST PUT PATCH',
     path: '/api/keys/:id',
     say: () =>
-      `a key cannot be changed, but replaced by ${to('rollApiKey', {})}; keys are created by ${to('createApiKey', {})}`,
+      `a key cannot be changed; keys are created by ${to('createApiKey', {})}, and replaced by ${to('rollApiKey', {})}`,
   },
 ]
 

@@ -147,6 +147,7 @@ const cases: Record<string, [number, () => Promise<ApiResponse>]> = {
   ],
   run_exists: [409, async () => service.api.post(`${(await makeRun()).task}/run`, { id: 'a', payload: { other: 1 } })],
   lease_lost: [409, async () => service.api.post(`${(await makeRun()).task}/runs/a/extend`, { lease: 'another' })],
+  key_not_active: [409, async () => service.api.post(`/api/keys/${(await createRevokedKey(service.api)).id}/roll`)],
   run_finished: [
     409,
     async () => {
@@ -297,6 +298,7 @@ describe('methods', () => {
     ['/api/collections/app.orders/items/a', ['GET', 'PUT', 'PATCH', 'DELETE']],
     ['/api/keys', ['GET', 'POST']],
     ['/api/keys/key_x', ['DELETE']],
+    ['/api/keys/key_x/roll', ['POST']],
     ['/api/keys/self', ['GET', 'DELETE']],
     ['/healthz', ['GET']],
     ['/readyz', ['GET']],

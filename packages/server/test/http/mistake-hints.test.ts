@@ -240,6 +240,7 @@ describe('and others that are tried often', () => {
       ['/api/collections/orders/items', 'The id is missing; records are found by POST /v1/default/orders/query.'],
       ['/api/collections/App.orders/ada', 'An item is at /api/collections/:collection/items/:id.'],
       ['/version', 'The version is in GET /.'],
+      ['/api/keys/key_1/rotate', 'A key is replaced by POST /api/keys/:id/roll.'],
       ['/api/keys/key_1/revoke', 'Keys are revoked by DELETE /api/keys/:id.'],
       ['/keys', 'Keys are below /api: /api/keys.'],
       ['/keys/self', 'Keys are below /api: /api/keys/self.'],

@@ -179,10 +179,12 @@ const faults: Record<
       isRun(operation) ||
       isPatch(operation) ||
       isTaskBatch(operation) ||
+      operation.id === 'rollApiKey' ||
       (endsInParameter(operation) && ['hashKey', 'id', 'name'].some((part) => names(part)(operation))),
     spoil: ({ target }, to) => {
       if (isRun(to)) return { body: '{"id":"order 1"}' }
       if (isPatch(to)) return { body: '{"hashKey":"","ttl":null}' }
+      if (to.id === 'rollApiKey') return { target: target.replace(/[^/]+(?=\/roll)/, '%ff') }
       return isTaskBatch(to) ? runsBody({ op: 'run', key: '' }) : { target: withSegment(to, target, '%ff') }
     },
   },

@@ -13,7 +13,7 @@ import { type Access, callerOf, type OperatorAccess } from '../access.ts'
 import { scopeOfOrganization, shownOnce, writeOnce } from '../once.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
-import { createdAt, createdWeb, web } from './examples.ts'
+import { backend, createdBackend, createdWeb, web } from './examples.ts'
 import { presentNewApiKey } from './present-api-key.ts'
 import { apiKeySchemas } from './schemas.ts'
 
@@ -68,17 +68,8 @@ export const createApiKeyOperation = defineOperation({
       {
         name: 'secret',
         summary: 'A secret key for all databases',
-        input: { kind: 'secret', name: 'backend' },
-        output: {
-          id: 'key_9dK1nR5tU3cYe7MxQs2b',
-          kind: 'secret',
-          name: 'backend',
-          key: 'svc_live_EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000stuv',
-          masked: 'svc_live_****stuv',
-          databases: null,
-          createdAt,
-          expiresAt: null,
-        },
+        input: backend,
+        output: createdBackend,
       },
       {
         name: 'limited',

@@ -2,7 +2,6 @@ import type { ExampleCall } from '../example.ts'
 
 export const createdAt = 1767398400000
 export const id = 'key_4fJ2mQ9sT7bXc1LwZr8a'
-export const rolledId = 'key_7hV4nB2wQ8dZs5KpYt3c'
 // No real key: its checksum is wrong.
 const key = 'svc_pub_EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000wxyz'
 const masked = 'svc_pub_****wxyz'
@@ -33,4 +32,26 @@ export const listedWeb = {
   rolledTo: null,
 }
 
+const backendId = 'key_9dK1nR5tU3cYe7MxQs2b'
+export const backend = { kind: 'secret', name: 'backend' }
+export const createdBackend = {
+  id: backendId,
+  ...backend,
+  key: 'svc_live_EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000stuv',
+  masked: 'svc_live_****stuv',
+  databases: null,
+  createdAt,
+  expiresAt: null,
+}
+export const rolledBackend = {
+  ...createdBackend,
+  id: 'key_7hV4nB2wQ8dZs5KpYt3c',
+  key: 'svc_live_EXAMPLEEXAMPLEEXAMPLEEXAMPLE111111efgh',
+  masked: 'svc_live_****efgh',
+  createdAt: 1767484800000,
+  rolledFrom: backendId,
+}
+
+export const createBackend: ExampleCall = { operation: 'createApiKey', input: backend, output: createdBackend }
+export const rollBackend: ExampleCall = { operation: 'rollApiKey', input: { id: backendId }, output: rolledBackend }
 export const createWeb: ExampleCall = { operation: 'createApiKey', input: web, output: createdWeb }

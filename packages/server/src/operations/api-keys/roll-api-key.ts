@@ -8,7 +8,7 @@ import { type Access, callerOf, type OperatorAccess } from '../access.ts'
 import { scopeOfOrganization, shownOnce, writeOnce } from '../once.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
-import { createdWeb, createWeb, id, rolledId } from './examples.ts'
+import { createBackend, createdBackend, rollBackend, rolledBackend } from './examples.ts'
 import { presentRolledApiKey } from './present-api-key.ts'
 import { keyNotFound } from './revoke-api-key.ts'
 import { apiKeySchemas } from './schemas.ts'
@@ -49,6 +49,8 @@ export const rollApiKey = async (
   return { apiKey: result.apiKey, text: shownOnce(access, text), created: true }
 }
 
+const { id } = createdBackend
+
 export const rollApiKeyOperation = defineOperation({
   id: 'rollApiKey',
   area: 'api-keys',
@@ -85,32 +87,42 @@ export const rollApiKeyOperation = defineOperation({
       {
         name: 'roll',
         summary: 'Roll a key',
-        given: [createWeb],
+        given: [createBackend],
         input: { id },
-        output: { ...createdWeb, id: rolledId, rolledFrom: id },
+        output: rolledBackend,
       },
       {
-        name: 'overlap',
-        summary: 'The old key ends at a given time',
-        given: [createWeb],
-        input: { id, expiresAt: 1767402000000 },
-        output: { ...createdWeb, id: rolledId, rolledFrom: id },
+        name: 'atOnce',
+        summary: 'The old key is revoked at once',
+        given: [createBackend],
+        input: { id, expiresAt: 0 },
+        output: rolledBackend,
       },
       {
         name: 'again',
         summary: 'A key that was rolled before',
-        given: [createWeb, { operation: 'rollApiKey', input: { id } }],
+        given: [createBackend, rollBackend],
         input: { id },
         error: {
           code: 'key_not_active',
           message: 'The API key has been rolled already.',
-          hint: [`It was rolled into ${rolledId}: `, call('rollApiKey', { id: rolledId }), '.'],
+          hint: [`It was rolled into ${rolledBackend.id}: `, call('rollApiKey', { id: rolledBackend.id }), '.'],
+        },
+      },
+      {
+        name: 'unknown',
+        summary: 'No such key',
+        input: { id: 'key_00000000000000000000' },
+        error: {
+          code: 'key_not_found',
+          message: 'The organization has no API key with that id.',
+          hint: ['Ids are listed by ', call('listApiKeys'), '; they start with "key_".'],
         },
       },
       {
         name: 'tooFarAhead',
         summary: 'An end that is too far ahead',
-        given: [createWeb],
+        given: [createBackend],
         input: { id, expiresAt: 4102444800000 },
         error: {
           code: 'invalid_request',

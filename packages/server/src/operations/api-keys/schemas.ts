@@ -9,7 +9,17 @@ import type {
 } from '@cubbydb/client'
 import { keyKindRule } from '../../core/api-keys/api-key.ts'
 import { keyDatabasesMax, keyNameCharactersMax } from '../../core/limits.ts'
-import { closed, milliseconds, nextCursor, nullable, objectOf, ref, type Schema, times } from '../schema.ts'
+import {
+  closed,
+  exactIntegers,
+  milliseconds,
+  nextCursor,
+  nullable,
+  objectOf,
+  ref,
+  type Schema,
+  times,
+} from '../schema.ts'
 
 const keyFields = {
   id: { type: 'string', description: 'Identifies the key, for example to revoke it.' },
@@ -57,7 +67,7 @@ export const apiKeySchemas = {
     objectOf<RollKeyRequest>('When the old key ends.', [], {
       expiresAt: {
         type: 'integer',
-        ...times,
+        ...exactIntegers,
         description:
           'The end of the old key in epoch milliseconds, at most 366 days ahead; 24 hours from now if absent. If it is not in the future, the old key is revoked. An earlier end of its own stays.',
       },

@@ -148,6 +148,7 @@ const copyRights = async (session: Session, from: string, to: string): Promise<v
 }
 
 // `migrateTo8` upgrades from 0.2 to 0.3. It renames the tables for the same reason, and no statement of 0.2 finds any of them.
+// Without the old name of the epoch its lease ends too, so that it answers nothing from its cache.
 // Indexes keep their names, except those of constraints, which a new store names after the table.
 
 /** They are locked in this order, the same as in `renamedTables`. */
@@ -181,9 +182,11 @@ const migrateTo8 = async (session: Session, dialect: Dialect): Promise<void> => 
   for (const table of tablesOf02) {
     await session.run(`alter table ${table} rename to ${table}_8`)
     const isDistributed = dialect.distributesRecords && distributedOf02.includes(table)
-    await renameOwnConstraints(session, table, `${table}_8`, isDistributed)
+    await renameOwnConstraints(session, `${table}_8`, [table, `${table}_8`], isDistributed)
   }
   for (const [from, to] of sequencesOf02) await session.run(`alter sequence ${from} rename to ${to}`)
+  await session.run('alter table cubby_store rename column epoch to epoch_8')
+  await renameOwnConstraints(session, 'cubby_store', ['cubby_store_epoch', 'cubby_store_epoch_8'], false)
   for (const sql of addedIn8) await session.run(sql)
   if (dialect.distributesRecords) {
     await session.run(
@@ -196,17 +199,17 @@ const migrateTo8 = async (session: Session, dialect: Dialect): Promise<void> => 
 /** Citus does not rename constraints of a distributed table, but the index of a primary key it does. */
 const renameOwnConstraints = async (
   session: Session,
-  from: string,
-  to: string,
+  table: string,
+  [from, to]: [string, string],
   isDistributed: boolean,
 ): Promise<void> => {
   const named = await session.run(
     `select quote_ident(conname), contype from pg_constraint
-     where conrelid = '${to}'::regclass and left(conname::text, ${from.length + 1}) = '${from}_'`,
+     where conrelid = '${table}'::regclass and left(conname::text, ${from.length + 1}) = '${from}_'`,
   )
   for (const [name, type] of named) {
     const newName = name!.replace(from, to)
-    if (!isDistributed) await session.run(`alter table ${to} rename constraint ${name} to ${newName}`)
+    if (!isDistributed) await session.run(`alter table ${table} rename constraint ${name} to ${newName}`)
     else if (type === 'p') await session.run(`alter index ${name} rename to ${newName}`)
   }
 }

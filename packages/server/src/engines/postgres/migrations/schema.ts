@@ -34,7 +34,7 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
     id int primary key check (id = 1),
     version int not null,
     lease_ms int not null,
-    epoch bigint not null,
+    epoch_8 bigint not null,
     cursor_key bytea not null,
     accepts_plain_cursors boolean not null,
     file_mark text,
@@ -188,6 +188,6 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
   'alter table cubby_idempotency_key add primary key (scope_id, scope_kind, key_hash)',
   ...dialect.afterSchema,
   // This comes last: a store that has a version is complete.
-  `insert into cubby_store (id, version, lease_ms, epoch, cursor_key, accepts_plain_cursors, store_id)
+  `insert into cubby_store (id, version, lease_ms, epoch_8, cursor_key, accepts_plain_cursors, store_id)
     values (1, ${schemaVersion}, ${leaseMs}, 1, ${bytesLiteral(secret.secret)}, ${secret.acceptsPlain}, '${newStoreId()}')`,
 ]

@@ -32,7 +32,7 @@ const useLink: Statement = {
 
 const moveEpochForKey: Statement = {
   name: 'move_epoch_key',
-  text: `update cubby_store set epoch = epoch + 1 where exists
+  text: `update cubby_store set epoch_8 = epoch_8 + 1 where exists
     (select 1 from cubby_api_key_8 k where k.id = $1 and k.org_id = $2::bigint and k.revoked_at is null)`,
 }
 
@@ -55,7 +55,7 @@ const endRolledKey: Statement = {
 
 const moveEpoch: Statement = {
   name: 'move_epoch',
-  text: 'update cubby_store as s set epoch = s.epoch + 1 returning s.epoch',
+  text: 'update cubby_store as s set epoch_8 = s.epoch_8 + 1 returning s.epoch_8',
 }
 
 const noteKeyUse: Statement = {

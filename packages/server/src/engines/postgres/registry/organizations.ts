@@ -50,7 +50,7 @@ const lockNamed: Statement = {
 // The store remembers that an organization was deleted: if its last organization was purged, this is not its first start.
 const moveEpoch: Statement = {
   name: 'move_epoch_org',
-  text: 'update cubby_store set epoch = epoch + 1, organization_deleted = true',
+  text: 'update cubby_store set epoch_8 = epoch_8 + 1, organization_deleted = true',
 }
 
 const markDeleted: Statement = {

@@ -18,7 +18,7 @@ import {
   toTable,
 } from './rows.ts'
 
-const readEpoch: Statement = { name: 'epoch', text: `select s.epoch, ${secretColumns} from cubby_store s` }
+const readEpoch: Statement = { name: 'epoch', text: `select s.epoch_8, ${secretColumns} from cubby_store s` }
 
 const findKey: Statement = {
   name: 'find_key',

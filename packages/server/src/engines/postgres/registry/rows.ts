@@ -77,7 +77,7 @@ export const toSecrets = ([secret, acceptsPlain, beginsAtMs, earlier]: Row): Sto
 export const writeSecrets: Statement = {
   name: 'write_secrets',
   text: `update cubby_store set cursor_key = $1::bytea, accepts_plain_cursors = $2::boolean, secret_begins_at = $3::bigint,
-    earlier_secrets = $4, epoch = epoch + 1 returning epoch`,
+    earlier_secrets = $4, epoch_8 = epoch_8 + 1 returning epoch_8`,
 }
 
 export const secretValues = ([newest, ...earlier]: readonly StoreSecret[]): Value[] => [
@@ -89,4 +89,4 @@ export const isOfActive = (orgId: string): string =>
   `(select o.deleted_at_ms is null from cubby_organization_8 o where o.id = ${orgId})`
 
 /** The epoch at the time of the read. Only revocations, deletions and rotations increment it. */
-export const epochColumn = '(select s.epoch from cubby_store s)'
+export const epochColumn = '(select s.epoch_8 from cubby_store s)'

@@ -61,7 +61,7 @@ export const activeTable: Statement = {
 
 export const moveEpochForTable: Statement = {
   name: 'move_epoch_table',
-  text: `update cubby_store set epoch = epoch + 1
+  text: `update cubby_store set epoch_8 = epoch_8 + 1
     where exists (select 1 from cubby_table_8 t where ${named} and t.deleted_at_ms is null)`,
 }
 
