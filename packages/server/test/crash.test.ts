@@ -64,6 +64,62 @@ test(
   60_000 + rounds * 5_000,
 )
 
+// Without this, a client that repeats a request whose answer was lost would count twice, or not at all.
+test(
+  'killed under writers with idempotency keys: each request, repeated until it has an answer, is applied once',
+  async () => {
+    const random = seededRandom()
+    const server = await startServer()
+    try {
+      const api = server.as((await server.createOrganization()).secretKey)
+      expect((await api.post(tablePath)).status).toBe(201)
+      const counters = 8
+      let lost = 0
+      let replayed = 0
+      let requests = 0
+      let answers = 0
+      let ended = false
+      let up = Promise.withResolvers<void>()
+      up.resolve()
+      const write = async (counter: number): Promise<void> => {
+        while (!ended) {
+          const headers = { 'idempotency-key': `${requests++}` }
+          for (;;) {
+            await up.promise
+            const body = { hashKey: `c${counter}`, increment: { '/n': 1 } }
+            const answer = await api.request('PATCH', tablePath, body, headers).catch(() => undefined)
+            if (answer?.status === 200) {
+              answers++
+              if (answer.headers.has('idempotency-replayed')) replayed++
+              break
+            }
+            lost++
+          }
+        }
+      }
+      const writers = Array.from({ length: writersMax }, (_, i) => write(i % counters))
+      for (let round = 0; round < rounds; round++) {
+        const until = answers + random.int(40, 800)
+        await eventually('answers', () => (answers >= until ? true : undefined), { pauseMs: 1 })
+        up = Promise.withResolvers<void>()
+        await server.kill()
+        await server.start()
+        up.resolve()
+      }
+      ended = true
+      await Promise.all(writers)
+      let count = 0
+      for (let i = 0; i < counters; i++) count += (await api.get(`${tablePath}/c${i}`)).body.data.n
+      console.log(`crash test: ${requests} requests, ${lost} answers lost, ${replayed} of them had been applied`)
+      expect({ count, lost: lost > 0 }).toEqual({ count: requests, lost: true })
+      expect(await server.cubby('verify')).toMatchObject({ exitCode: 0, stderr: '' })
+    } finally {
+      await server.stop()
+    }
+  },
+  60_000 + rounds * 5_000,
+)
+
 // The kills above seldom meet the moment between an answer and a COMMIT that follows it. This one waits there.
 test.skipIf(!storeIsEmbedded())(
   'killed just before COMMIT: what was acknowledged by then is there',

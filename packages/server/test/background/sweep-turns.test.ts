@@ -92,6 +92,6 @@ test('a sweep that fails keeps no other from its work, and is retried', async ()
   }
   start(1)
   await until('it is retried', () => countOf('expired') >= 3 && countOf('organizations') >= 3)
-  expect(steps.slice(0, 4)).toEqual(['expired', 'runs', 'tables', 'organizations'])
+  expect(steps.slice(0, 5)).toEqual(['expired', 'runs', 'keys', 'tables', 'organizations'])
   expect(warnings).toEqual(Array(2).fill('warn: sweep failed; it is retried later'))
 })
