@@ -51,6 +51,12 @@ export const signedParametersMax = 16
 export const urlClockMsMax = 5 * 60 * 1000
 export const requestIdCharactersMax = 128
 export const idempotencyKeyCharactersMax = 255
+/** An idempotency key is kept at least this long, and is then swept. */
+export const idempotencyKeyMs = 24 * 60 * 60 * 1000
+/** Of more idempotency keys of one organization the oldest are removed earlier. */
+export const idempotencyKeysMax = 1_000_000
+/** The time between two counts of the idempotency keys of all organizations. */
+export const idempotencyCountEveryMs = 10 * 60 * 1000
 export const keyNameCharactersMax = 128
 export const keyDatabasesMax = 100
 /** The one key that the key of a sign-in link creates ends so far ahead at most. */

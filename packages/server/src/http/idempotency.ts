@@ -54,7 +54,7 @@ export const refuseIdempotencyKey = (headers: Headers): void => {
   if (!headers.has(idempotencyKeyHeader)) return
   throw new CubbyError('invalid_request', `${idempotencyKeyHeader} is not allowed on this request.`, {
     field: idempotencyKeyHeader,
-    hint: 'It is allowed with PUT, PATCH and DELETE of records and items, with batches, runs without id, and new API keys.',
+    hint: 'It is allowed with PUT, PATCH and DELETE of records and items, with batches, runs without id, new API keys and rolled ones.',
   })
 }
 

@@ -6,7 +6,7 @@ const noOperation = 'none'
 /** Statuses that the server answers with. Another one is counted as `other`. */
 const statuses = [
   ...[200, 201, 202, 204, 206, 302, 304],
-  ...[400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 416, 429, 431],
+  ...[400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 416, 422, 429, 431],
   ...[500, 501, 503, 507],
 ]
 const codes = [...statuses.map(String), 'other']

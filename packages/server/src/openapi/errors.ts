@@ -319,6 +319,11 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     field: 'cursor',
     hint: 'Send the cursor of the previous answer with an otherwise identical request, or leave it out for the first page.',
   },
+  idempotency_key_reused: {
+    message: 'Another request was applied under this idempotency key; nothing was changed.',
+    field: 'Idempotency-Key',
+    hint: 'Send a new key with a new request. To repeat a request, send its method, path, conditions and body unchanged.',
+  },
   missing_api_key: {
     message: 'The request carries no API key.',
     hint: 'Send the header "Authorization: Bearer <API key>". The API is documented at /docs, for agents at /SKILL.md.',

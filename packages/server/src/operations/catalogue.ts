@@ -152,5 +152,6 @@ export const codesOf = (entry: CatalogueEntry): ErrorCode[] => {
   if (members.includes('db') || members.includes('collection')) add('invalid_name', 'reserved_name')
   if (members.includes('hashKey')) add('invalid_key')
   if (entry.effect !== 'reads') add('outcome_unknown', 'storage_full')
+  if (entry.idempotencyScope !== undefined) add('idempotency_key_reused')
   return errorCodes.filter((code) => codes.has(code))
 }

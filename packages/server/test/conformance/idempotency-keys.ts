@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { recoveryMs, sweepGraceMs } from '../../src/core/limits.ts'
+import { idempotencyCountEveryMs, idempotencyKeyMs, recoveryMs, sweepGraceMs } from '../../src/core/limits.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { DumpedIdempotencyKey } from '../../src/store/transfer.ts'
 import type { Case } from '../engine-conformance.ts'
@@ -107,5 +107,69 @@ export const idempotencyKeyCases = (it: Case): void => {
     expect(await engine.organizations.list()).toEqual([other.org])
     expect(await scopesIn(engine)).toEqual([`organization ${other.org.id}`, `organization/app ${other.org.id}`])
     expect(await dumped(engine)).toHaveLength(24)
+  })
+
+  it('sweep: a key goes after a day and 5 minutes, in steps, and not before', async ({ engine }) => {
+    const fixture = await makeFixture(engine)
+    const other = await makeTenant(engine, 'other')
+    const rows = [
+      ...several({ scopeId: fixture.table.id, scopeKind: 'table', orgId: fixture.tenant.org.id }, 12),
+      ...several({ scopeId: other.org.id, scopeKind: 'organization/app', orgId: other.org.id }, 12),
+    ]
+    const young = rows.map((row, i) => ({ ...row, createdAtMs: startMs + (i % 2) }))
+    await engine.transfer.load({ idempotencyKeys: young })
+    const sweptAtMs = startMs + idempotencyKeyMs + sweepGraceMs
+    const sweep = async (nowMs: number): Promise<number> => {
+      let most = 0
+      for (let left = (await dumped(engine)).length; (await engine.maintenance.sweepIdempotencyKeys(nowMs, 5)) > 0; ) {
+        const now = (await dumped(engine)).length
+        most = Math.max(most, left - now)
+        left = now
+      }
+      return most
+    }
+    expect(await sweep(sweptAtMs - 1)).toBe(0)
+    expect(await dumped(engine)).toHaveLength(24)
+    expect(await sweep(sweptAtMs)).toBe(5)
+    expect(new Set((await dumped(engine)).map(({ createdAtMs }) => createdAtMs))).toEqual(new Set([startMs + 1]))
+    expect(await dumped(engine)).toHaveLength(12)
+    await sweep(sweptAtMs + 1)
+    expect(await dumped(engine)).toEqual([])
+  })
+
+  it('sweep: of an organization with too many keys the oldest go, and none of another', async ({ engine }) => {
+    const fixture = await makeFixture(engine)
+    const [few, many, last] = [await makeTenant(engine, 'few'), await makeTenant(engine, 'many'), fixture.tenant]
+    const of = (orgId: number, count: number) =>
+      several({ scopeId: orgId, scopeKind: 'organization', orgId }, count).map((row, i) => ({
+        ...row,
+        createdAtMs: startMs + i,
+      }))
+    await engine.transfer.load({
+      idempotencyKeys: [...of(few.org.id, 19), ...of(many.org.id, 57), ...of(last.org.id, 21)],
+    })
+    const timesOf = async ({ org }: typeof many): Promise<number[]> =>
+      (await dumped(engine))
+        .filter(({ orgId }) => orgId === org.id)
+        .map(({ createdAtMs }) => createdAtMs - startMs)
+        .sort((a, b) => a - b)
+    const first = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i)
+    const sweep = async (nowMs: number): Promise<number[]> => {
+      const firsts: number[] = []
+      while ((await engine.maintenance.sweepIdempotencyKeys(nowMs, 5, 20)) > 0) firsts.push((await timesOf(many))[0]!)
+      return firsts
+    }
+    const steps = await sweep(startMs)
+    expect(new Set(steps)).toEqual(new Set([0, 5, 10, 15, 20, 25, 30, 35, 37]))
+    expect(await timesOf(many)).toEqual(first(37, 57))
+    expect(await timesOf(few)).toEqual(first(0, 19))
+    expect(await timesOf(last)).toEqual(first(1, 21))
+    // Counting is not free: the next count comes later, also after the clock was set back.
+    const more = of(many.org.id, 60).slice(57)
+    await engine.transfer.load({ idempotencyKeys: more })
+    expect(await sweep(startMs + idempotencyCountEveryMs - 1)).toEqual([])
+    expect(await timesOf(many)).toEqual(first(37, 60))
+    await sweep(startMs - 1)
+    expect(await timesOf(many)).toEqual(first(40, 60))
   })
 }

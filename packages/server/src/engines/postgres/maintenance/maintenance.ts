@@ -1,5 +1,5 @@
 import { deadUntilMs } from '../../../core/files/file-changes.ts'
-import { recoveryMs, sweepGraceMs, sweepRowsMax } from '../../../core/limits.ts'
+import { idempotencyKeysMax, recoveryMs, sweepGraceMs, sweepRowsMax } from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
 import { bigintArray } from '../connection/arrays.ts'
@@ -10,6 +10,7 @@ import { blobOfEntry, isFile, makeDead, makeDeadAll } from '../files/statements.
 import { anyRun, removeRuns } from '../runs/statements.ts'
 import { removeTask } from '../tasks/statements.ts'
 import { checkStore } from './check.ts'
+import { IdempotencyKeySweep } from './idempotency-key-sweep.ts'
 import * as organizations from './purge-organizations.ts'
 
 const databaseClock: Statement = {
@@ -144,10 +145,12 @@ export class PostgresMaintenance implements Maintenance {
   readonly sweepStepRows: number
   readonly #options: MaintenanceOptions
   readonly #postponed = { tables: new Postponed(), organizations: new Postponed() }
+  readonly #idempotencyKeys: IdempotencyKeySweep
   #lastTableId = 0
 
   constructor(options: MaintenanceOptions) {
     this.#options = options
+    this.#idempotencyKeys = new IdempotencyKeySweep(options.db)
     this.sweepStepRows = options.namesManyTables ? sweepRowsMax : distributedStepRows
   }
 
@@ -319,6 +322,10 @@ export class PostgresMaintenance implements Maintenance {
       await commit(...(isLast ? [bind(organizations.removeOrganization, id)] : []))
       return removed.reduce((sum, { count }) => sum + count, 1)
     })
+  }
+
+  async sweepIdempotencyKeys(nowMs: number, rowsMax: number, keysMax = idempotencyKeysMax): Promise<number> {
+    return this.#idempotencyKeys.step(await this.#now(nowMs), rowsMax, keysMax)
   }
 
   /** The database has checksums of its own. A start warns when they are off. */

@@ -156,7 +156,6 @@ export const migrations: Migration[] = [
           PRIMARY KEY (scope_id, scope_kind, key_hash)
         ) STRICT;
         CREATE INDEX idempotency_keys_by_org ON idempotency_keys (org_id, created_at);
-        CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
       `)
     },
   },

@@ -1,5 +1,6 @@
 import { fileCommands } from '../files/file-writes.ts'
 import { addChecksums } from '../maintenance/add-checksums.ts'
+import { removeOldKeys } from '../maintenance/idempotency-key-sweep.ts'
 import { purgeOrganizations, purgeTables, sweepExpired } from '../maintenance/sweep.ts'
 import { vacuum } from '../maintenance/vacuumer.ts'
 import { recordCommands } from '../records/record-writes.ts'
@@ -22,5 +23,5 @@ export const commands = {
   ...taskCommands,
   ...runCommands,
   ...{ batch, expireLeases, fireSchedules, sweepRuns },
-  ...{ sweepExpired, purgeTables, purgeOrganizations, addChecksums, vacuum, load },
+  ...{ sweepExpired, purgeTables, purgeOrganizations, removeOldKeys, addChecksums, vacuum, load },
 }
