@@ -111,13 +111,15 @@ test(
 
 // Without this, a client that repeats a request whose answer was lost would count twice, or not at all.
 test(
-  'killed under writers with idempotency keys: each request, repeated until it has an answer, is applied once',
+  'killed under writers with idempotency keys: each request, repeated until it has an answer, is applied once and whole',
   async () => {
     const random = seededRandom()
     const server = await startServer()
     try {
       const api = server.as((await server.createOrganization()).secretKey)
-      expect((await api.post(tablePath)).status).toBe(201)
+      const mirror = '/v1/app/mirror'
+      for (const path of [tablePath, mirror]) expect((await api.post(path)).status).toBe(201)
+      const table = tablePath.split('/').at(-1)
       const counters = 8
       let lost = 0
       let replayed = 0
@@ -126,13 +128,19 @@ test(
       let ended = false
       let up = Promise.withResolvers<void>()
       up.resolve()
+      // Half of the counters are one patch, the other half are in two tables, which a batch writes together.
+      const send = (counter: number, headers: Record<string, string>) => {
+        const change = { hashKey: `c${counter}`, increment: { '/n': 1 } }
+        if (counter % 2 === 0) return api.request('PATCH', tablePath, change, headers)
+        const operations = [table, 'mirror'].map((name) => ({ op: 'patch', table: name, ...change }))
+        return api.request('POST', '/v1/app/_batch', { operations }, headers)
+      }
       const write = async (counter: number): Promise<void> => {
         while (!ended) {
           const headers = { 'idempotency-key': `${requests++}` }
           for (;;) {
             await up.promise
-            const body = { hashKey: `c${counter}`, increment: { '/n': 1 } }
-            const answer = await api.request('PATCH', tablePath, body, headers).catch(() => undefined)
+            const answer = await send(counter, headers).catch(() => undefined)
             if (answer?.status === 200) {
               answers++
               if (answer.headers.has('idempotency-replayed')) replayed++
@@ -142,6 +150,8 @@ test(
           }
         }
       }
+      const countIn = async (path: string, counter: number): Promise<number> =>
+        (await api.get(`${path}/c${counter}`)).body.data?.n ?? 0
       const writers = Array.from({ length: writersMax }, (_, i) => write(i % counters))
       for (let round = 0; round < rounds; round++) {
         const until = answers + random.int(40, 800)
@@ -149,12 +159,13 @@ test(
         up = Promise.withResolvers<void>()
         await server.kill()
         await server.start()
+        for (let i = 1; i < counters; i += 2) expect(await countIn(mirror, i)).toBe(await countIn(tablePath, i))
         up.resolve()
       }
       ended = true
       await Promise.all(writers)
       let count = 0
-      for (let i = 0; i < counters; i++) count += (await api.get(`${tablePath}/c${i}`)).body.data.n
+      for (let i = 0; i < counters; i++) count += await countIn(tablePath, i)
       console.log(`crash test: ${requests} requests, ${lost} answers lost, ${replayed} of them had been applied`)
       expect({ count, lost: lost > 0 }).toEqual({ count: requests, lost: true })
       expect(await server.cubby('verify')).toMatchObject({ exitCode: 0, stderr: '' })
