@@ -53,6 +53,8 @@ export interface Exchange extends ResponseRoom {
   pause<T>(wait: () => Promise<T>): Promise<T>
   /** Sets the idempotency key of the request, for the operation. */
   useOnce(once: KeyedRequest): void
+  /** Counts a response that an earlier request got, for the metrics. */
+  countReplay(): void
   /** From now on the body is the one that was read, and the time is this one: the request is answered once more. */
   replayAt(nowMs: number): void
   /** The time of the clock. */

@@ -68,7 +68,9 @@ const respondOnce = async (
   const once = new KeyedRequest(exchange.request, parseIdempotencyKey(header))
   exchange.useOnce(once)
   const response = await respondOrReplay(exchange, operation, handler, once)
-  if (once.isReplayed) response.headers.set('Idempotency-Replayed', 'true')
+  if (!once.isReplayed) return response
+  exchange.countReplay()
+  response.headers.set('Idempotency-Replayed', 'true')
   return response
 }
 

@@ -34,6 +34,8 @@ export interface Shared {
   readonly responseEnds: ResponseEnds
   readonly downloads: Downloads
   readonly log: Log
+  /** Requests that were applied before, under their idempotency key. */
+  replays: number
   readonly uploads: Uploads
   readonly uploadBodies: UploadBodies
   now(): number
@@ -139,6 +141,10 @@ export class RequestExchange
 
   #addOnce(): void {
     this.access = { ...this.access, once: this.#once }
+  }
+
+  countReplay(): void {
+    this.shared.replays++
   }
 
   replayAt(nowMs: number): void {
