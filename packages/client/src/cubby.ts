@@ -9,8 +9,9 @@ import { isRunChange, writeRunChange } from './tasks/run-change.ts'
 import { Task } from './tasks/task.ts'
 import { Tasks } from './tasks/tasks.ts'
 import { sendBatch } from './transport/batch.ts'
+import type { OnceOptions } from './transport/idempotency.ts'
 import { type ListOptions, listPath, Pages } from './transport/pages.ts'
-import { type CubbyOptions, createSend, type RequestOptions, type Send } from './transport/transport.ts'
+import { type CubbyOptions, createSend, type Send } from './transport/transport.ts'
 import type { BatchResponse, Indices, ListDatabasesResponse } from './transport/wire.ts'
 
 export class Database {
@@ -43,7 +44,7 @@ export class Database {
    * Applies 1 to 100 operations on records of tables and runs of tasks of this database, all or none. `check` writes nothing:
    * the record must have that version, or not exist.
    */
-  async batch(operations: readonly DatabaseOperation[], options: RequestOptions = {}): Promise<BatchResponse> {
+  async batch(operations: readonly DatabaseOperation[], options: OnceOptions = {}): Promise<BatchResponse> {
     refuseCondition(options)
     const parts = operations.map((operation, i) =>
       isRunChange(operation) ? writeRunChange(operation) : writeOperation(operation, `operations[${i}].`),

@@ -67,6 +67,53 @@ test('a table deleted through one process is gone for the other, its writes too;
   expect((await apis[1]!.get('/v1/app/gone/a')).body.error.code).toBe('record_not_found')
 })
 
+test('of equal requests with one idempotency key through both processes one is applied, and all get its answer', async () => {
+  await apis[0]!.post('/v1/app/once')
+  for (let round = 0; round < 10; round++) {
+    const headers = { 'idempotency-key': `round-${round}` }
+    const count = { hashKey: 'n', increment: { '/n': 1 } }
+    const batch = { operations: [{ op: 'put', hashKey: `b${round}`, data: {}, ifUpdatedAt: null }] }
+    const patches = Array.from({ length: 20 }, (_, i) => apis[i % 2]!.request('PATCH', '/v1/app/once', count, headers))
+    const answers = await Promise.all(patches)
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
+    expect(answers.filter((answer) => !answer.headers.has('idempotency-replayed'))).toHaveLength(1)
+    expect(new Set(answers.map((answer) => answer.headers.get('etag'))).size).toBe(1)
+    const other = { 'idempotency-key': `batch-${round}` }
+    const batches = await Promise.all([0, 1, 0, 1].map((i) => apis[i]!.post('/v1/app/once/batch', batch, other)))
+    expect(batches.map(({ status }) => status)).toEqual(Array(4).fill(200))
+    // Another request under the key through the other process.
+    const different = await apis[round % 2]!.request('PATCH', '/v1/app/once', { ...count, merge: { round } }, headers)
+    expect(different.body.error.code).toBe('idempotency_key_reused')
+  }
+  expect((await apis[1]!.get('/v1/app/once/n')).body.data).toEqual({ n: 10 })
+})
+
+test('a key that one process applied and died with is answered by the other', async () => {
+  const sent = Array.from({ length: 10 }, (_, i) =>
+    apis[0]!
+      .request(
+        'PATCH',
+        '/v1/app/once',
+        { hashKey: `d${i}`, increment: { '/n': 1 } },
+        { 'idempotency-key': `death-${i}` },
+      )
+      .catch(() => undefined),
+  )
+  await Promise.race(sent)
+  await servers[0]!.kill()
+  await Promise.all(sent)
+  try {
+    for (let i = 0; i < 10; i++) {
+      const body = { hashKey: `d${i}`, increment: { '/n': 1 } }
+      const again = () => apis[1]!.request('PATCH', '/v1/app/once', body, { 'idempotency-key': `death-${i}` })
+      expect([(await again()).status, (await again()).headers.get('idempotency-replayed')]).toEqual([200, 'true'])
+      expect((await apis[1]!.get(`/v1/app/once/d${i}`)).body.data).toEqual({ n: 1 })
+    }
+  } finally {
+    await servers[0]!.start()
+  }
+})
+
 test('of writers in both processes that name the same version exactly one wins, and versions strictly increase', async () => {
   await apis[0]!.put('/v1/app/notes', { hashKey: 'race', data: {} })
   let last = 0

@@ -1,4 +1,6 @@
+import { effectOf } from '../records/condition.ts'
 import { matches, refusal } from '../transport/errors.ts'
+import { type OnceOptions, onceHeader } from '../transport/idempotency.ts'
 import { type ListOptions, listPath, Pages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
 import type {
@@ -7,6 +9,7 @@ import type {
   KeyMetadata,
   ListKeysResponse,
   OwnKey,
+  RepeatedKeyResponse,
   RollKeyResponse,
 } from '../transport/wire.ts'
 
@@ -15,7 +18,7 @@ export interface NewKey extends Omit<CreateKeyRequest, 'expiresAt'> {
   expiresAt?: Date | number
 }
 
-export interface RollOptions extends RequestOptions {
+export interface RollOptions extends OnceOptions {
   /** The end of the old key, a `Date` or epoch milliseconds: 24 hours from now if absent. A time in the past revokes it. */
   expiresAt?: Date | number
 }
@@ -44,10 +47,17 @@ export class Keys {
     this.#send = send
   }
 
-  /** Only this response contains the key itself. */
-  async create(key: NewKey, options?: RequestOptions): Promise<CreateKeyResponse> {
-    const body = JSON.stringify({ ...key, expiresAt: timeOf(key.expiresAt) })
-    return this.#send({ method: 'POST', path: '/api/keys', effect: 'write', body }, options)
+  /**
+   * Only this response contains the key itself. With `idempotencyKey`, the answer to a request that had been applied has a
+   * `hint` in its place: roll the key.
+   */
+  create(
+    key: NewKey,
+    options: OnceOptions & { idempotencyKey: string },
+  ): Promise<CreateKeyResponse | RepeatedKeyResponse>
+  create(key: NewKey, options?: OnceOptions): Promise<CreateKeyResponse>
+  async create(key: NewKey, options: OnceOptions = {}): Promise<unknown> {
+    return this.#make('/api/keys', { ...key, expiresAt: timeOf(key.expiresAt) }, options)
   }
 
   /** Newest first. The keys are masked. */
@@ -72,9 +82,20 @@ export class Keys {
     return this.#send({ method: 'DELETE', path: pathOf(id), effect: 'once' }, options)
   }
 
-  /** Creates a key like this one and ends this one later. Only this response contains the new key itself. */
-  async roll(id: string, { expiresAt, ...options }: RollOptions = {}): Promise<RollKeyResponse> {
-    const body = JSON.stringify({ expiresAt: timeOf(expiresAt) })
-    return this.#send({ method: 'POST', path: `${pathOf(id)}/roll`, effect: 'write', body }, options)
+  /**
+   * Creates a key like this one and ends this one later. Only this response contains the new key itself; with `idempotencyKey` as
+   * for `create`.
+   */
+  roll(id: string, options: RollOptions & { idempotencyKey: string }): Promise<RollKeyResponse | RepeatedKeyResponse>
+  roll(id: string, options?: RollOptions): Promise<RollKeyResponse>
+  async roll(id: string, { expiresAt, ...options }: RollOptions = {}): Promise<unknown> {
+    return this.#make(`${pathOf(id)}/roll`, { expiresAt: timeOf(expiresAt) }, options)
+  }
+
+  #make<T>(path: string, fields: object, options: OnceOptions): Promise<T> {
+    const { idempotencyKey } = options
+    const effect = effectOf(false, idempotencyKey)
+    const headers = onceHeader(idempotencyKey)
+    return this.#send({ method: 'POST', path, effect, body: JSON.stringify(fields), headers }, options)
   }
 }

@@ -282,6 +282,15 @@ export interface CreateKeyResponse extends KeyDescription {
   key: string
 }
 
+/** The answer to a request with an idempotency key that had been applied before. */
+export interface RepeatedKeyResponse extends KeyDescription {
+  /** Says that the key itself was shown once. */
+  hint: string
+  key?: never
+  /** The id of the old key, if the new one was made by rolling. */
+  rolledFrom?: string
+}
+
 /** `POST /api/keys/:id/roll`. */
 export interface RollKeyRequest {
   /** The end of the old key in epoch milliseconds: 24 hours from now if absent. If it is not in the future, the old key is revoked. */

@@ -31,5 +31,7 @@ const kept = (name: string, value: unknown): unknown => (name === 'data' || name
 export const resultToKeep = (result: unknown): string | undefined => {
   const { applied, refused, outcome } = result as { applied?: boolean; refused?: string; outcome?: string }
   if (applied === false || refused !== undefined || (outcome !== undefined && outcome !== 'rolled')) return undefined
-  return JSON.stringify(result, kept)
+  const text = JSON.stringify(result)
+  // Most results have neither, and a function that is called for each member is slow.
+  return /"(data|payload)":/.test(text) ? JSON.stringify(result, kept) : text
 }

@@ -1,11 +1,17 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { ResponseRoom, Slices } from '../core/slices.ts'
 import type { Access } from '../operations/access.ts'
+import type { OnceRequest } from '../store/idempotency.ts'
 import type { FileBody, StoredBytes } from './file-body.ts'
-import type { KeyedRequest } from './idempotency.ts'
 import type { ResponseBody } from './response-bodies.ts'
 import type { UploadProgress } from './upload-body.ts'
 import type { Uploads } from './uploads.ts'
+
+/** The idempotency key of a request over HTTP. */
+export interface KeyedRequest extends OnceRequest {
+  /** The body has arrived: it is a part of what the request is. */
+  noteBody(text: string): void
+}
 
 /** One request, as its handler sees it. */
 export interface Exchange extends ResponseRoom {
@@ -53,6 +59,8 @@ export interface Exchange extends ResponseRoom {
   pause<T>(wait: () => Promise<T>): Promise<T>
   /** Sets the idempotency key of the request, for the operation. */
   useOnce(once: KeyedRequest): void
+  /** Counts a response that an earlier request got, for the metrics. */
+  countReplay(): void
   /** From now on the body is the one that was read, and the time is this one: the request is answered once more. */
   replayAt(nowMs: number): void
   /** The time of the clock. */

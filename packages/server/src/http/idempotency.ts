@@ -1,42 +1,47 @@
+import { hash } from 'node:crypto'
 import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { idempotencyKeyHeader, idempotencyKeyReused, parseIdempotencyKey } from '../core/idempotency.ts'
 import { parseCollection } from '../core/items/collection.ts'
-import type { OnceRequest } from '../operations/once.ts'
 import { scopeOfDatabase, scopeOfOrganization, scopeOfTable } from '../operations/once.ts'
 import type { AnyOperation } from '../operations/operation.ts'
 import type { IdempotencyKey, KeptResult } from '../store/idempotency.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, KeyedRequest } from './exchange.ts'
 import { statusOf } from './status.ts'
 
 type Handler = (exchange: Exchange) => Awaitable<Response>
 
-const sha256 = (...parts: string[]): string => {
-  const hasher = new Bun.CryptoHasher('sha256')
-  for (const part of parts) hasher.update(`${part.length}:${part}`)
-  return hasher.digest('hex')
-}
+/** The lengths keep two lists of parts apart whose texts are the same when joined. */
+const sha256 = (parts: string[]): string =>
+  hash('sha256', parts.map((part) => `${part.length}:${part}`).join(''), 'hex')
 
 /** Path and query string as they were sent. */
 const targetOf = (url: string): string => url.slice(url.indexOf('/', url.indexOf('//') + 2))
 
 /** The idempotency key of a request. Its text is not kept anywhere. */
-export class KeyedRequest implements OnceRequest {
+class HashedRequest implements KeyedRequest {
   readonly keyHash: string
-  requestHash: string
   isReplayed = false
   kept: object | undefined
-  readonly #head: string[]
+  readonly #request: Request
+  #body = ''
+  #requestHash: string | undefined
 
-  constructor({ method, url, headers }: Request, key: string) {
-    this.keyHash = sha256(key)
-    const conditions = ['if-match', 'if-none-match'].map((name) => headers.get(name) ?? '')
-    this.#head = [method, targetOf(url), ...conditions]
-    this.requestHash = sha256(...this.#head, '')
+  constructor(request: Request, key: string) {
+    this.keyHash = sha256([key])
+    this.#request = request
   }
 
   noteBody(text: string): void {
-    this.requestHash = sha256(...this.#head, text)
+    this.#body = text
+    this.#requestHash = undefined
+  }
+
+  get requestHash(): string {
+    const { method, url, headers } = this.#request
+    const conditions = [headers.get('if-match') ?? '', headers.get('if-none-match') ?? '']
+    this.#requestHash ??= sha256([method, targetOf(url), ...conditions, this.#body])
+    return this.#requestHash
   }
 }
 
@@ -65,10 +70,12 @@ const respondOnce = async (
   header: string,
 ): Promise<Response> => {
   if (operation.idempotencyScope === undefined) refuseIdempotencyKey(exchange.request.headers)
-  const once = new KeyedRequest(exchange.request, parseIdempotencyKey(header))
+  const once = new HashedRequest(exchange.request, parseIdempotencyKey(header))
   exchange.useOnce(once)
   const response = await respondOrReplay(exchange, operation, handler, once)
-  if (once.isReplayed) response.headers.set('Idempotency-Replayed', 'true')
+  if (!once.isReplayed) return response
+  exchange.countReplay()
+  response.headers.set('Idempotency-Replayed', 'true')
   return response
 }
 

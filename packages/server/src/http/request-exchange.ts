@@ -10,9 +10,8 @@ import type { Arrivals } from './arrivals.ts'
 import { type Authenticator, type Caller, recognize } from './authenticate.ts'
 import type { BodyHolder, BodyReader, RefuseBody } from './body.ts'
 import type { Downloads } from './downloads.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, KeyedRequest } from './exchange.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
-import type { KeyedRequest } from './idempotency.ts'
 import { type ObservedExchange, ObservedResponse, type ObservedRoute } from './observe.ts'
 import { type ResponseBodies, type ResponseBody, sentAtOnce } from './response-bodies.ts'
 import type { ResponseEnds } from './response-ends.ts'
@@ -34,6 +33,8 @@ export interface Shared {
   readonly responseEnds: ResponseEnds
   readonly downloads: Downloads
   readonly log: Log
+  /** Requests that were applied before, under their idempotency key. */
+  replays: number
   readonly uploads: Uploads
   readonly uploadBodies: UploadBodies
   now(): number
@@ -139,6 +140,10 @@ export class RequestExchange
 
   #addOnce(): void {
     this.access = { ...this.access, once: this.#once }
+  }
+
+  countReplay(): void {
+    this.shared.replays++
   }
 
   replayAt(nowMs: number): void {

@@ -116,8 +116,8 @@ const headersOf = (entry: CatalogueEntry): ParameterName[] => {
 }
 
 const responsesOf = (entry: CatalogueEntry): Record<number, ResponseDescription> => {
-  const { area, condition, responses, respondsMinimal, minimalOutput, returns, output, version, idempotencyScope } =
-    entry
+  const { area, condition, responses, respondsMinimal, minimalOutput, returns, output, version } = entry
+  const { idempotencyScope, replayedOutput } = entry
   const names: HeaderName[] = [
     ...(version === undefined ? [] : (['ETag'] as const)),
     ...(idempotencyScope === undefined ? [] : (['Idempotency-Replayed'] as const)),
@@ -125,7 +125,7 @@ const responsesOf = (entry: CatalogueEntry): Record<number, ResponseDescription>
   const headers = names.length === 0 ? undefined : names
   const answer = (description: string): ResponseDescription => ({
     description,
-    schema: nameOf(output),
+    schema: replayedOutput === undefined ? nameOf(output) : [nameOf(output), nameOf(replayedOutput)],
     ...(headers && { headers }),
   })
   if (answersBytes(entry)) return recordOrBytes

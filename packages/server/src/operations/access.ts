@@ -4,7 +4,7 @@ import { parseName } from '../core/names.ts'
 import type { ApiKey, Caller } from '../store/api-keys.ts'
 import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
-import type { OnceRequest } from './once.ts'
+import type { OnceRequest } from '../store/idempotency.ts'
 import type { TaskServices } from './tasks/task-services.ts'
 
 /** The caller and the store. The organization is the one of the API key: a request cannot name another. */

@@ -92,6 +92,8 @@ export interface Description {
   readonly responses?: { readonly created: string; readonly existing?: string }
   /** The output for a caller that wants no data. Absent: it gets nothing but the version. */
   readonly minimalOutput?: Schema
+  /** The output of a request that was applied before under its idempotency key, if it is another one. */
+  readonly replayedOutput?: Schema
   /** The schema of the whole input, an object. */
   readonly input: Schema
   readonly output: Schema

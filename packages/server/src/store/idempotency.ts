@@ -27,3 +27,13 @@ export interface KeptResult {
 export interface IdempotencyKeys {
   find(key: IdempotencyKey): Awaitable<KeptResult | undefined>
 }
+
+/** The idempotency key of a request. */
+export interface OnceRequest extends Pick<Once, 'keyHash'> {
+  /** Known when the body has arrived. */
+  requestHash: string
+  /** True if the result is that of an earlier request. */
+  isReplayed: boolean
+  /** The result of the earlier request, if the request is repeated only to answer it. */
+  kept?: object
+}

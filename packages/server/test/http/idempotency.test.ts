@@ -108,7 +108,7 @@ describe('the header', () => {
       refused(answer, 400, 'invalid_request', 'Idempotency-Key')
     }
     const signed = await fetch(url, { method: 'PUT', body: 'bytes', headers })
-    expect([signed.status, (await signed.json()).error.field]).toEqual([400, 'Idempotency-Key'])
+    expect([signed.status, ((await signed.json()) as Json).error.field]).toEqual([400, 'Idempotency-Key'])
     expect((await api.get(`/v1/app/${name}`)).status).toBe(404)
     expect((await api.get(`${bucket.path}/signed`)).status).toBe(404)
     expect((await task.read(claimed.id)).status).toBe('running')

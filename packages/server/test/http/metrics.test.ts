@@ -54,6 +54,13 @@ test('requests are counted by operation and status, with their time and bytes', 
 })
 
 // Servers and proxies that take different ones of two hosts would answer for another site, or read another request.
+test('requests that are repeated with an idempotency key are counted when they are answered again', async () => {
+  const table = await service.table()
+  const before = await scrape(service.server)
+  for (const n of [1, 1, 1, 2]) await table.tryPut({ hashKey: 'a', data: { n } }, { 'idempotency-key': 'k' })
+  expect(growth(before, await scrape(service.server), 'cubby_http_replays_total')).toBe(2)
+})
+
 test('two Host headers are 400 on every path, and are counted', async () => {
   const table = await service.table()
   const bucket = await makeBucket(service.api)

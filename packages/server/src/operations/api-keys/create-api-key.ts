@@ -63,6 +63,7 @@ export const createApiKeyOperation = defineOperation({
     responses: { created: 'The new key.' },
     input: inputOf(apiKeySchemas.CreateKeyRequest, {}),
     output: ref('CreateKeyResponse'),
+    replayedOutput: ref('RepeatedKeyResponse'),
     client: { on: 'keys', method: 'create', result: 'created' },
     examples: [
       {

@@ -82,6 +82,7 @@ export const rollApiKeyOperation = defineOperation({
       ['id'],
     ),
     output: ref('RollKeyResponse'),
+    replayedOutput: ref('RepeatedKeyResponse'),
     client: { on: 'keys', method: 'roll', result: 'rolled', args: ({ id, ...options }) => [id, options] },
     examples: [
       {

@@ -4,6 +4,7 @@ import type {
   KeyMetadata,
   ListKeysResponse,
   OwnKey,
+  RepeatedKeyResponse,
   RollKeyRequest,
   RollKeyResponse,
 } from '@cubbydb/client'
@@ -61,6 +62,15 @@ export const apiKeySchemas = {
         pattern: '^svc_(live|pub)_[0-9A-Za-z]{38}$',
         description: 'The key itself. Store it now: it is not shown again.',
       },
+    },
+  ),
+  RepeatedKeyResponse: objectOf<RepeatedKeyResponse>(
+    'The key that an earlier request with the same idempotency key made, without `key`.',
+    ['id', 'kind', 'name', 'masked', 'databases', 'createdAt', 'expiresAt', 'hint'],
+    {
+      ...keyFields,
+      hint: { type: 'string', description: 'Says that the key itself was shown once.' },
+      rolledFrom: { type: 'string', description: 'The id of the old key, if the key was made by rolling.' },
     },
   ),
   RollKeyRequest: closed(

@@ -61,6 +61,17 @@ const purgeTable = (db: Connection, table: PurgedTable, nowMs: number, rowsMax: 
   return removed + removeLast(db, table.id, rowsMax - removed)
 }
 
+/** Removes idempotency keys of an organization that were created before `beforeMs`, the oldest first. Returns their number. */
+export const removeOldKeys = (
+  { db }: { db: Connection },
+  { orgId, beforeMs, rowsMax }: { orgId: number; beforeMs: number; rowsMax: number },
+): number =>
+  db.change(
+    `DELETE FROM idempotency_keys WHERE rowid IN (SELECT rowid FROM idempotency_keys
+       WHERE org_id = ?1 AND created_at < ?2 ORDER BY created_at LIMIT ?3)`,
+    ...[orgId, beforeMs, rowsMax],
+  )
+
 /** Removes idempotency keys of a table that has no rows left, and its own row when no key is left. */
 const removeLast = (db: Connection, tableId: number, rowsMax: number): number => {
   const keys = removeIdempotencyKeys(db, tableId, `= 'table'`, rowsMax)

@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../../../core/errors.ts'
 import type { Hint } from '../../../core/hint.ts'
 import { type IndexEntries, slots } from '../../../core/tables/indices.ts'
-import type { Once } from '../../../store/idempotency.ts'
 import type { Condition, DeleteOperation, PutOperation, RecordOperation } from '../../../store/records.ts'
 import type { Fence } from '../registry/registry-writes.ts'
 // Only the types are imported: the writer thread alone loads the functions.
@@ -81,7 +80,13 @@ export const encodeGroup = (commands: Command[]): string => {
     }
     const { fence, operations } = command
     numbers.push(operations.length, fence.epoch, fence.orgId, fence.keySeq, fence.tableId, command.nowMs)
-    push(fence.once === undefined ? null : JSON.stringify(fence.once))
+    const { once } = fence
+    push(once === undefined ? null : once.scopeKind)
+    if (once !== undefined) {
+      numbers.push(once.scopeId)
+      push(once.keyHash)
+      push(once.requestHash)
+    }
     for (const operation of operations as (PutOperation | DeleteOperation)[]) {
       const { condition } = operation
       numbers.push(conditionCode(condition), typeof condition === 'object' ? condition.version : 0)
@@ -136,8 +141,10 @@ export const decodeGroup = (group: string): Command[] => {
     }
     const fence: Fence = { epoch: next(), orgId: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! }
     const nowMs = next()
-    const once = nextText()
-    if (once !== null) fence.once = JSON.parse(once) as Once
+    const scopeKind = nextText()
+    if (scopeKind !== null) {
+      fence.once = { scopeKind, scopeId: next(), keyHash: nextText()!, requestHash: nextText()! }
+    }
     const operations: RecordOperation[] = []
     for (let i = 0; i < count; i++) operations.push(nextOperation())
     commands.push({ kind: 'write', fence, nowMs, operations })
