@@ -115,8 +115,10 @@ const takesPatch = (operation: Operation): boolean => operation.path === '/v1/{d
 const isDatabaseBatch = ({ id }: Operation): boolean => id === 'applyDatabaseBatch'
 const isBatch = (operation: Operation): boolean => operation.id === 'applyBatch' || isDatabaseBatch(operation)
 /** The body of a batch over tables with this operation on a record. */
-const recordBody = (operation: Json): { body: string } => ({
-  body: JSON.stringify({ operations: [{ table: 'orders', hashKey: 'ada', ...operation }] }),
+const recordBody = (operation: Json, to?: Operation): { body: string } => ({
+  body: JSON.stringify({
+    operations: [{ ...(to?.id !== 'applyBatch' && { table: 'orders' }), hashKey: 'ada', ...operation }],
+  }),
 })
 const isTaskBatch = ({ id }: Operation): boolean => id === 'applyTaskBatch'
 const isRun = ({ id }: Operation): boolean => id === 'runTask'
@@ -281,12 +283,12 @@ const faults: Record<
     spoil: () => recordBody({ op: 'put', data: { status: [] } }),
   },
   not_a_number: {
-    tries: isDatabaseBatch,
-    spoil: () => recordBody({ op: 'patch', rangeKey: 'o-1', increment: { '/status': 1 } }),
+    tries: isBatch,
+    spoil: (_, to) => recordBody({ op: 'patch', rangeKey: 'o-1', increment: { '/status': 1 } }, to),
   },
   not_an_array: {
-    tries: isDatabaseBatch,
-    spoil: () => recordBody({ op: 'patch', rangeKey: 'o-1', append: { '/status': [1] } }),
+    tries: isBatch,
+    spoil: (_, to) => recordBody({ op: 'patch', rangeKey: 'o-1', append: { '/status': [1] } }, to),
   },
   private_file: {
     tries: ({ id }) => id === 'getFile' || id === 'getFileUrl',

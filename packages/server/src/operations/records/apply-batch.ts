@@ -250,6 +250,8 @@ export const applyBatchOperation = defineOperation({
       'run_not_found',
       'run_exists',
       'lease_lost',
+      'not_a_number',
+      'not_an_array',
       'precondition_failed',
       'record_too_large',
     ],
