@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { Cubby } from '../src/index.ts'
-import { broken, failureOf, fakeCubby, json, key, refused, type SentRequest } from './fake-fetch.ts'
+import { failureOf, fakeCubby, json, key, refused, type SentRequest } from './fake-fetch.ts'
 
 const record = { hashKey: 'a', data: { n: 1 }, updatedAt: 5 }
 const empty = { items: [], count: 0, cursor: null }
