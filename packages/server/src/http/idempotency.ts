@@ -19,7 +19,19 @@ const sha256 = (parts: string[]): string =>
 /** Path and query string as they were sent. */
 const targetOf = (url: string): string => url.slice(url.indexOf('/', url.indexOf('//') + 2))
 
-/** The idempotency key of a request. Its text is not kept anywhere. */
+/** A UUID of version 7 begins with its time in 13 characters. */
+const orderedCharacters = 13
+
+/**
+ * Begins with the first characters of the key: keys that begin with the time are neighbours in the index, so that keys of one
+ * commit share its pages.
+ */
+const keyHashOf = (key: string): string => {
+  const start = Buffer.from(key.slice(0, orderedCharacters).padEnd(orderedCharacters, ' '), 'latin1').toString('hex')
+  return start + sha256([key]).slice(start.length)
+}
+
+/** The idempotency key of a request. Of its text only the first characters are kept. */
 export class KeyedRequest implements OnceRequest {
   readonly keyHash: string
   isReplayed = false
@@ -29,7 +41,7 @@ export class KeyedRequest implements OnceRequest {
   #requestHash: string | undefined
 
   constructor(request: Request, key: string) {
-    this.keyHash = sha256([key])
+    this.keyHash = keyHashOf(key)
     this.#request = request
   }
 

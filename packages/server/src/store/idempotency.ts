@@ -1,6 +1,6 @@
 import type { Awaitable } from '../core/awaitable.ts'
 
-/** Names an idempotency key: what it belongs to (`DumpedIdempotencyKey` in store/transfer.ts), and the SHA-256 of its text in hex. */
+/** Names an idempotency key: what it belongs to (`DumpedIdempotencyKey` in store/transfer.ts), and 32 bytes that no other text has, in hex. */
 export interface IdempotencyKey {
   scopeId: number
   scopeKind: string
