@@ -129,6 +129,19 @@ test('of writers in both processes that name the same version exactly one wins, 
   }
 })
 
+test('of patches through both processes none is lost, and none is refused because of another', async () => {
+  const patches = 120
+  const answers = await Promise.all(
+    Array.from({ length: patches }, (_, n) => {
+      const change = { hashKey: 'counted', increment: { '/n': 1 }, append: { '/list': [n] }, merge: { [`m${n}`]: n } }
+      return apis[n % 2]!.request('PATCH', '/v1/app/notes', change)
+    }),
+  )
+  expect(answers.map(({ status }) => status)).toEqual(Array(patches).fill(200))
+  const { n, list, ...merged } = (await apis[0]!.get('/v1/app/notes/counted')).body.data
+  expect([n, new Set(list).size, Object.keys(merged).length]).toEqual([patches, patches, patches])
+})
+
 test('what one process answered the other reads', async () => {
   for (let i = 0; i < 20; i++) {
     await apis[i % 2]!.put('/v1/app/notes', { hashKey: 'seen', data: { i } })

@@ -158,7 +158,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
         method: 'PATCH',
         path: this.#path,
         effect: 'once',
-        body: JSON.stringify({ ...parseKey(key), ...change, ttl: ttlSeconds(change.ttl) }),
+        body: JSON.stringify({ ...change, ...parseKey(key), ttl: ttlSeconds(change.ttl) }),
         headers: writeHeaders(condition, { ...options, idempotencyKey: options.idempotencyKey ?? makeUpKey() }),
       },
       options,

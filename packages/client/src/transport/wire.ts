@@ -85,8 +85,7 @@ export interface PutRecordRequest<Data = Record<string, unknown>> extends Record
   ttl?: number
 }
 
-/** The response to a put with `Prefer: return=minimal`. */
-/** A JSON Pointer for each place: `/total`. */
+/** `PATCH /v1/:db/:table`. Places are named by JSON Pointer: `/total`. */
 export interface PatchRecordRequest extends RecordKey {
   merge?: Record<string, unknown>
   increment?: Record<string, number | { by: number; min?: number; max?: number }>
@@ -95,6 +94,7 @@ export interface PatchRecordRequest extends RecordKey {
   ttl?: number | null
 }
 
+/** The response to a put or patch with `Prefer: return=minimal`. */
 export interface MinimalRecordResponse extends RecordKey {
   ttl?: number
   /** The record's version. It increases with every write while the record exists. */

@@ -189,6 +189,7 @@ describe('what is refused changes nothing', () => {
       'append',
     ],
     'a member of merge twice': ['"merge":{"a":[{"b":1,"\\u0062":2}]}', 400, 'invalid_request', 'merge.a[0].b'],
+    'a later member of merge twice': ['"merge":{"x":1,"y":{},"z":1,"y":2}', 400, 'invalid_request', 'merge.y'],
     'merge twice': ['"merge":{},"merge":{}', 400, 'invalid_request', 'merge'],
     'an operand of 41 digits': [`"increment":{"/n":1${'1'.repeat(40)}}`, 400, 'invalid_request', 'increment["/n"]'],
     'an operand of 1e309': ['"increment":{"/n":1e309}', 400, 'invalid_request', 'increment["/n"]'],
