@@ -384,6 +384,27 @@ describe('cubby copy', () => {
     )
 
     test.each(targets)(
+      'verify finds idempotency keys of a table or organization that does not exist: %s',
+      async (_, openTarget) => {
+        const target = await openTarget()
+        const { tenant, table } = await makeFixture(target)
+        const orgId = tenant.org.id
+        const load = (scopeId: number, scopeKind: string, ofOrgId: number): Promise<void> =>
+          target.transfer.load({ idempotencyKeys: [idempotencyKey({ scopeId, scopeKind, orgId: ofOrgId }, 'k')] })
+        await load(table.id, 'table', orgId)
+        await load(orgId, 'organization', orgId)
+        expect(await Array.fromAsync(target.maintenance.check())).toEqual([])
+        await load(table.id + 7, 'table', orgId)
+        await load(orgId + 7, 'organization', orgId + 7)
+        const found = await Array.fromAsync(target.maintenance.check())
+        expect(found.toSorted()).toEqual([
+          `idempotency keys of organization ${orgId + 7} belong to nothing`,
+          `idempotency keys of table ${table.id + 7} belong to nothing`,
+        ])
+      },
+    )
+
+    test.each(targets)(
       'interrupted within the runs, it continues after the last one: into %s',
       async (_, openTarget) => {
         const [source, target] = [await open(), await openTarget()]

@@ -269,7 +269,7 @@ const needsWorkerOf = ({ text, values }: ProxiedStatement, lostIds: number[]): b
   if (!/\bcubby_((record|blob|run)_8|idempotency_key)\b/.test(text)) return false
   const ids = lostIds.map(String)
   if (/^\s*insert into/.test(text)) return values.slice(0, 2).some((value) => ids.includes(value ?? ''))
-  const places = [...text.matchAll(/\b(?:table|task)_id = \$(\d+)/g)].map(([, place]) => Number(place))
+  const places = [...text.matchAll(/\b(?:table|task|scope)_id = \$(\d+)/g)].map(([, place]) => Number(place))
   return places.length === 0 || places.some((place) => ids.includes(values[place - 1] ?? ''))
 }
 
