@@ -3,16 +3,6 @@ import type { Once } from '../store/idempotency.ts'
 import type { Table } from '../store/tables.ts'
 import { type Access, callerOf, type OperatorAccess } from './access.ts'
 
-/** The idempotency key of a request. */
-export interface OnceRequest extends Pick<Once, 'keyHash'> {
-  /** Known when the body has arrived. */
-  requestHash: string
-  /** True if the result is that of an earlier request. */
-  isReplayed: boolean
-  /** The result of the earlier request, if the request is repeated only to answer it. */
-  kept?: object
-}
-
 export const scopeOfTable = ({ id }: Pick<Table, 'id'>): Pick<Once, 'scopeId' | 'scopeKind'> => ({
   scopeId: id,
   scopeKind: 'table',

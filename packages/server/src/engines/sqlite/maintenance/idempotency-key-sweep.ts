@@ -1,21 +1,9 @@
 import { ExcessKeys, type IndexedKey } from '../../../core/idempotency-excess.ts'
 import { idempotencyKeyMs, sweepGraceMs } from '../../../core/limits.ts'
-import type { Connection } from '../connection.ts'
 import type { OpenStore } from '../open-store.ts'
 
 /** Organizations that one step looks at. */
 const organizationsMax = 1_000
-
-/** Removes idempotency keys of an organization that were created before `beforeMs`, the oldest first. Returns their number. */
-export const removeOldKeys = (
-  { db }: { db: Connection },
-  { orgId, beforeMs, rowsMax }: { orgId: number; beforeMs: number; rowsMax: number },
-): number =>
-  db.change(
-    `DELETE FROM idempotency_keys WHERE rowid IN (SELECT rowid FROM idempotency_keys
-       WHERE org_id = ?1 AND created_at < ?2 ORDER BY created_at LIMIT ?3)`,
-    ...[orgId, beforeMs, rowsMax],
-  )
 
 /** Finds the keys to remove through the index by organization and time, so that writes need no other index. */
 export class IdempotencyKeySweep {

@@ -32,6 +32,17 @@ export const sweepExpired = ({ db }: Writers, { nowMs, rowsMax }: SweepStep): nu
   return removed
 }
 
+/** Removes idempotency keys of an organization that were created before `beforeMs`, the oldest first. Returns their number. */
+export const removeOldKeys = (
+  { db }: Writers,
+  { orgId, beforeMs, rowsMax }: { orgId: number; beforeMs: number; rowsMax: number },
+): number =>
+  db.change(
+    `DELETE FROM idempotency_keys WHERE rowid IN (SELECT rowid FROM idempotency_keys
+       WHERE org_id = ?1 AND created_at < ?2 ORDER BY created_at LIMIT ?3)`,
+    ...[orgId, beforeMs, rowsMax],
+  )
+
 interface PurgedTable {
   id: number
   kind: TableKind

@@ -1,7 +1,6 @@
 import { fileCommands } from '../files/file-writes.ts'
 import { addChecksums } from '../maintenance/add-checksums.ts'
-import { removeOldKeys } from '../maintenance/idempotency-key-sweep.ts'
-import { purgeOrganizations, purgeTables, sweepExpired } from '../maintenance/sweep.ts'
+import { purgeOrganizations, purgeTables, removeOldKeys, sweepExpired } from '../maintenance/sweep.ts'
 import { vacuum } from '../maintenance/vacuumer.ts'
 import { recordCommands } from '../records/record-writes.ts'
 import { registryCommands } from '../registry/registry-writes.ts'
