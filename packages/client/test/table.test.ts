@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { Cubby } from '../src/index.ts'
-import { failureOf, fakeCubby, json, key, refused, type SentRequest } from './fake-fetch.ts'
+import { broken, failureOf, fakeCubby, json, key, refused, type SentRequest } from './fake-fetch.ts'
 
 const record = { hashKey: 'a', data: { n: 1 }, updatedAt: 5 }
 const empty = { items: [], count: 0, cursor: null }
@@ -561,5 +561,12 @@ describe('patch', () => {
         { op: 'patch', hashKey: 'b', merge: { c: 1 }, ttl: 6, ifUpdatedAt: null },
       ] as never,
     })
+  })
+
+  test('without a response it is sent again, with the same idempotency key', async () => {
+    const { table, requests } = fakeCubby(() => broken(), { retries: 2 })
+    expect(await failureOf(table.patch('a', { increment: { '/n': 1 } }))).toMatchObject({ code: 'outcome_unknown' })
+    expect(requests).toHaveLength(3)
+    expect(new Set(requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
   })
 })

@@ -41,7 +41,12 @@ setDefaultTimeout(120_000)
  */
 const spanning = [
   ...['find_expired', 'blobs_find_due', 'blobs_keep_alive', 'blobs_abandon', 'blobs_forget', 'dump_blobs'],
-  'dump_idempotency_keys',
+  ...[
+    'dump_idempotency_keys',
+    'find_old_idempotency_keys',
+    'find_old_idempotency_keys_of_org',
+    'idempotency_key_after',
+  ],
   ...['runs_find_expired', 'runs_find_expired_of', 'runs_next_leased', 'runs_find_ahead', 'runs_find_queued'],
   // An operator who takes over the files of another store needs these, and so does verify.
   ...['blobs_adopt', 'blobs_count_adopted'],

@@ -11,9 +11,14 @@ export interface OnceOptions extends RequestOptions {
   idempotencyKey?: string
 }
 
-/** 32 characters that nobody else makes up. `randomUUID` is missing in pages that were loaded over plain http. */
+const hex = (value: number, length: number): string => value.toString(16).padStart(length, '0')
+
+/**
+ * 32 characters that nobody else makes up. They begin with the time, because the service stores such keys faster. `randomUUID` is
+ * missing in pages that were loaded over plain http.
+ */
 export const makeUpKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  hex(Date.now(), 12) + Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) => hex(byte, 2)).join('')
 
 /** A request with this header may be repeated. */
 export const onceHeader = (key: string | undefined): Record<string, string> => {

@@ -1,17 +1,11 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { ResponseRoom, Slices } from '../core/slices.ts'
 import type { Access } from '../operations/access.ts'
-import type { OnceRequest } from '../store/idempotency.ts'
 import type { FileBody, StoredBytes } from './file-body.ts'
+import type { KeyedRequest } from './keyed-request.ts'
 import type { ResponseBody } from './response-bodies.ts'
 import type { UploadProgress } from './upload-body.ts'
 import type { Uploads } from './uploads.ts'
-
-/** The idempotency key of a request over HTTP. */
-export interface KeyedRequest extends OnceRequest {
-  /** The body has arrived: it is a part of what the request is. */
-  noteBody(text: string): void
-}
 
 /** One request, as its handler sees it. */
 export interface Exchange extends ResponseRoom {

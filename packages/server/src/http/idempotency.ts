@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { idempotencyKeyHeader, idempotencyKeyReused, parseIdempotencyKey } from '../core/idempotency.ts'
@@ -6,44 +5,11 @@ import { parseCollection } from '../core/items/collection.ts'
 import { scopeOfDatabase, scopeOfOrganization, scopeOfTable } from '../operations/once.ts'
 import type { AnyOperation } from '../operations/operation.ts'
 import type { IdempotencyKey, KeptResult } from '../store/idempotency.ts'
-import type { Exchange, KeyedRequest } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
+import { KeyedRequest } from './keyed-request.ts'
 import { statusOf } from './status.ts'
 
 type Handler = (exchange: Exchange) => Awaitable<Response>
-
-/** The lengths keep two lists of parts apart whose texts are the same when joined. */
-const sha256 = (parts: string[]): string =>
-  hash('sha256', parts.map((part) => `${part.length}:${part}`).join(''), 'hex')
-
-/** Path and query string as they were sent. */
-const targetOf = (url: string): string => url.slice(url.indexOf('/', url.indexOf('//') + 2))
-
-/** The idempotency key of a request. Its text is not kept anywhere. */
-class HashedRequest implements KeyedRequest {
-  readonly keyHash: string
-  isReplayed = false
-  kept: object | undefined
-  readonly #request: Request
-  #body = ''
-  #requestHash: string | undefined
-
-  constructor(request: Request, key: string) {
-    this.keyHash = sha256([key])
-    this.#request = request
-  }
-
-  noteBody(text: string): void {
-    this.#body = text
-    this.#requestHash = undefined
-  }
-
-  get requestHash(): string {
-    const { method, url, headers } = this.#request
-    const conditions = [headers.get('if-match') ?? '', headers.get('if-none-match') ?? '']
-    this.#requestHash ??= sha256([method, targetOf(url), ...conditions, this.#body])
-    return this.#requestHash
-  }
-}
 
 /** Adds idempotency keys to the handler of an operation that writes. */
 export const withIdempotencyKey = (operation: AnyOperation, handler: Handler): Handler => {
@@ -70,7 +36,7 @@ const respondOnce = async (
   header: string,
 ): Promise<Response> => {
   if (operation.idempotencyScope === undefined) refuseIdempotencyKey(exchange.request.headers)
-  const once = new HashedRequest(exchange.request, parseIdempotencyKey(header))
+  const once = new KeyedRequest(exchange.request, parseIdempotencyKey(header))
   exchange.useOnce(once)
   const response = await respondOrReplay(exchange, operation, handler, once)
   if (!once.isReplayed) return response

@@ -4,8 +4,18 @@ import { parseName } from '../core/names.ts'
 import type { ApiKey, Caller } from '../store/api-keys.ts'
 import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
-import type { OnceRequest } from '../store/idempotency.ts'
+import type { Once } from '../store/idempotency.ts'
 import type { TaskServices } from './tasks/task-services.ts'
+
+/** The idempotency key of a request. */
+export interface OnceRequest extends Pick<Once, 'keyHash'> {
+  /** Known when the body has arrived. */
+  requestHash: string
+  /** True if the result is that of an earlier request. */
+  isReplayed: boolean
+  /** The result of the earlier request, if the request is repeated only to answer it. */
+  kept?: object
+}
 
 /** The caller and the store. The organization is the one of the API key: a request cannot name another. */
 export interface Access {

@@ -1,6 +1,6 @@
 import type { Awaitable } from '../core/awaitable.ts'
 
-/** Names an idempotency key: what it belongs to (`DumpedIdempotencyKey` in store/transfer.ts), and the SHA-256 of its text in hex. */
+/** Names an idempotency key: what it belongs to (`DumpedIdempotencyKey` in store/transfer.ts), and 32 bytes that no other text has, in hex. */
 export interface IdempotencyKey {
   scopeId: number
   scopeKind: string
@@ -26,14 +26,4 @@ export interface KeptResult {
 
 export interface IdempotencyKeys {
   find(key: IdempotencyKey): Awaitable<KeptResult | undefined>
-}
-
-/** The idempotency key of a request. */
-export interface OnceRequest extends Pick<Once, 'keyHash'> {
-  /** Known when the body has arrived. */
-  requestHash: string
-  /** True if the result is that of an earlier request. */
-  isReplayed: boolean
-  /** The result of the earlier request, if the request is repeated only to answer it. */
-  kept?: object
 }

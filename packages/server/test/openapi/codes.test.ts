@@ -39,6 +39,11 @@ beforeAll(async () => {
   ok(await service.api.raw('PUT', '/v1/app/_buckets/avatars/ada/small.png', { body: 'the bytes of a picture' }))
   ok(await service.api.put('/v1/app/_tasks/mail', {}), 201)
   ok(await service.api.post('/v1/app/_tasks/mail/run', { id: 'order-o-1', payload: { order: 'o-1' } }), 201)
+  // Each thing that an idempotency key belongs to has used this one.
+  const used = { 'Idempotency-Key': usedKey }
+  ok(await service.api.request('DELETE', '/v1/app/orders/nobody', undefined, used))
+  ok(await service.api.post('/v1/app/_tasks/mail/run', { delaySeconds: 86_400 }, used), 201)
+  ok(await service.api.post('/api/keys', { kind: 'public', name: 'used' }, used), 201)
   const signer = await createKey(service.api, { kind: 'secret' })
   for (const method of ['GET', 'PUT'] as const) {
     urls.valid[method] = await signUrl(service.api, method, 600)
@@ -48,6 +53,8 @@ beforeAll(async () => {
   ok(await service.api.delete(`/api/keys/${signer.id}`))
   service.server.setClock(2_000)
 })
+
+const usedKey = 'used'
 
 /** Targets of signed URLs. */
 const urls = { valid: { GET: '', PUT: '' }, expired: { GET: '', PUT: '' }, revoked: { GET: '', PUT: '' } }
@@ -143,6 +150,15 @@ const faults: Record<
   string,
   { tries(operation: Operation): boolean; spoil(good: Request, to: Operation): Partial<Request> }
 > = {
+  idempotency_key_reused: {
+    tries: ({ object }) =>
+      (object.parameters ?? []).some((one: Json) => resolve(document, one).name === 'Idempotency-Key'),
+    spoil: ({ headers, body }, to) => ({
+      headers: { ...headers, 'Idempotency-Key': usedKey },
+      // A run with an id takes no key.
+      ...(isRun(to) ? { body: '{}' } : { body }),
+    }),
+  },
   missing_api_key: { tries: hasKey, spoil: () => ({ key: undefined }) },
   invalid_api_key: { tries: hasKey, spoil: () => ({ key: 'svc_live_nonsense' }) },
   expired_api_key: { tries: hasKey, spoil: () => ({ key: keys.expired }) },

@@ -32,6 +32,17 @@ export const sweepExpired = ({ db }: Writers, { nowMs, rowsMax }: SweepStep): nu
   return removed
 }
 
+/** Removes idempotency keys of an organization that were created before `beforeMs`, the oldest first. Returns their number. */
+export const removeOldKeys = (
+  { db }: Writers,
+  { orgId, beforeMs, rowsMax }: { orgId: number; beforeMs: number; rowsMax: number },
+): number =>
+  db.change(
+    `DELETE FROM idempotency_keys WHERE rowid IN (SELECT rowid FROM idempotency_keys
+       WHERE org_id = ?1 AND created_at < ?2 ORDER BY created_at LIMIT ?3)`,
+    ...[orgId, beforeMs, rowsMax],
+  )
+
 interface PurgedTable {
   id: number
   kind: TableKind
@@ -60,17 +71,6 @@ const purgeTable = (db: Connection, table: PurgedTable, nowMs: number, rowsMax: 
   if (rows.length === rowsMax && removed > 0) return removed + 1
   return removed + removeLast(db, table.id, rowsMax - removed)
 }
-
-/** Removes idempotency keys of an organization that were created before `beforeMs`, the oldest first. Returns their number. */
-export const removeOldKeys = (
-  { db }: { db: Connection },
-  { orgId, beforeMs, rowsMax }: { orgId: number; beforeMs: number; rowsMax: number },
-): number =>
-  db.change(
-    `DELETE FROM idempotency_keys WHERE rowid IN (SELECT rowid FROM idempotency_keys
-       WHERE org_id = ?1 AND created_at < ?2 ORDER BY created_at LIMIT ?3)`,
-    ...[orgId, beforeMs, rowsMax],
-  )
 
 /** Removes idempotency keys of a table that has no rows left, and its own row when no key is left. */
 const removeLast = (db: Connection, tableId: number, rowsMax: number): number => {
