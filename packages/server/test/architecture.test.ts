@@ -154,7 +154,6 @@ describe('who may import whom', () => {
       'http/upload-body.ts',
       'http/uploads.ts',
       'operations/access.ts',
-      'store/idempotency.ts',
     ])
     expect(by('main.ts').sort()).toEqual(['cli/print.ts', 'cli/run.ts'])
   })

@@ -5,7 +5,7 @@ const service = useService()
 
 const exposed = [
   ...['accept-ranges', 'content-disposition', 'content-range', 'etag'],
-  ...['repr-digest', 'retry-after', 'x-request-id'],
+  ...['idempotency-replayed', 'repr-digest', 'retry-after', 'x-request-id'],
 ]
 
 const list = (value: string | null) => (value ?? '').toLowerCase().split(/\s*,\s*/)
@@ -36,6 +36,7 @@ describe('preflight', () => {
         'authorization',
         'content-digest',
         'content-type',
+        'idempotency-key',
         'if-match',
         'if-none-match',
         'if-range',

@@ -164,6 +164,14 @@ const cases: Record<string, [number, () => Promise<ApiResponse>]> = {
       return service.api.post(`${path}/restore`)
     },
   ],
+  idempotency_key_reused: [
+    422,
+    async () => {
+      const [table, headers] = [await service.table(), { 'idempotency-key': 'one' }]
+      ok(await table.tryPut({ hashKey: 'a', data: {} }, headers))
+      return table.tryPut({ hashKey: 'b', data: {} }, headers)
+    },
+  ],
   precondition_failed: [
     412,
     async () => (await service.table()).tryPut({ hashKey: 'a', data: {} }, { 'if-match': '*' }),

@@ -42,6 +42,8 @@ beforeAll(async () => {
   // Each thing that an idempotency key belongs to has used this one.
   const used = { 'Idempotency-Key': usedKey }
   ok(await service.api.request('DELETE', '/v1/app/orders/nobody', undefined, used))
+  const deletes = { operations: [{ op: 'delete', table: 'orders', hashKey: 'nobody' }] }
+  ok(await service.api.post('/v1/app/_batch', deletes, used))
   ok(await service.api.post('/v1/app/_tasks/mail/run', { delaySeconds: 86_400 }, used), 201)
   ok(await service.api.post('/api/keys', { kind: 'public', name: 'used' }, used), 201)
   const signer = await createKey(service.api, { kind: 'secret' })
