@@ -35,7 +35,7 @@ const fill = async (): Promise<void> => {
   await engine.tables.create(caller, 'app', 'orders', {}, Date.now())
   const entry = (text: string) => `convert_to(${text}, 'UTF8')`
   await server.query(
-    `insert into cubby_record (id, table_id, hash_key, range_key, updated_at, data, i1_hash, i1_range, i2_hash, i2_range)
+    `insert into cubby_record_8 (id, table_id, hash_key, range_key, updated_at, data, i1_hash, i1_range, i2_hash, i2_range)
      select nextval('cubby_record_id'), 1, ${entry(`'k' || lpad(n::text, 8, '0')`)}, '#', 1,
        '{"status":"open","n":' || n || ',"pad":"' || repeat('x', 300) || '"}', ${entry(`'sopen' || n % 100`)},
        ${entry(`'n' || lpad(n::text, 16, '0')`)}, ${entry(`'su' || n % 1000`)}, ''

@@ -49,7 +49,7 @@ const columnNames = `id, table_id, hash_key, range_key, data, ttl_seconds, updat
 /** One statement with 25 rows of VALUES, which every driver can send. */
 export const batch: Statement = {
   name: 'batch_values',
-  text: `insert into cubby_record as r (${columnNames}) values ${Array.from(
+  text: `insert into cubby_record_8 as r (${columnNames}) values ${Array.from(
     { length: batchOperationsMax },
     (_, row) =>
       `((select nextval('cubby_record_id')) + ${row}, ${columnTypes

@@ -42,7 +42,7 @@ export const runPostgres = async ({ settings, say, skip }: Context): Promise<Sui
     await fillTable(server, apiKey, shape)
     await server.stop()
     await postgres.query('vacuum analyze', url)
-    const [size] = await postgres.query(`select pg_total_relation_size('cubby_record') as bytes`, url)
+    const [size] = await postgres.query(`select pg_total_relation_size('cubby_record_8') as bytes`, url)
     const overPostgres: FilledStore = {
       ...{ location, apiKey, shape, remove: () => {} },
       bytesPerRecord: Number(size!.bytes) / records,

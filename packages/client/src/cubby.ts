@@ -1,14 +1,18 @@
 import { Keys } from './api-keys/api-keys.ts'
 import { Bucket } from './files/bucket.ts'
 import { Buckets } from './files/buckets.ts'
-import { Table } from './records/table.ts'
+import { refuseCondition, Table, writeOperation } from './records/table.ts'
+import type { DatabaseOperation } from './records/typed-table.ts'
 import { checkName } from './tables/collections.ts'
 import { Tables } from './tables/tables.ts'
+import { isRunChange, writeRunChange } from './tasks/run-change.ts'
 import { Task } from './tasks/task.ts'
 import { Tasks } from './tasks/tasks.ts'
+import { sendBatch } from './transport/batch.ts'
+import type { OnceOptions } from './transport/idempotency.ts'
 import { type ListOptions, listPath, Pages } from './transport/pages.ts'
 import { type CubbyOptions, createSend, type Send } from './transport/transport.ts'
-import type { Indices, ListDatabasesResponse } from './transport/wire.ts'
+import type { BatchResponse, Indices, ListDatabasesResponse } from './transport/wire.ts'
 
 export class Database {
   /** @internal */
@@ -34,6 +38,18 @@ export class Database {
    */
   table<Data extends object = Record<string, unknown>, I extends Indices = Indices>(name: string): Table<Data, I> {
     return new Table(this.#send, `${this.#path}/${checkName(name, 'table')}`)
+  }
+
+  /**
+   * Applies 1 to 100 operations on records of tables and runs of tasks of this database, all or none. `check` writes nothing:
+   * the record must have that version, or not exist.
+   */
+  async batch(operations: readonly DatabaseOperation[], options: OnceOptions = {}): Promise<BatchResponse> {
+    refuseCondition(options)
+    const parts = operations.map((operation, i) =>
+      isRunChange(operation) ? writeRunChange(operation) : writeOperation(operation, `operations[${i}].`),
+    )
+    return sendBatch(this.#send, `${this.#path}/_batch`, parts, options)
   }
 
   /** Gives access to the files of a bucket. It sends nothing. `Metadata` is the type of the files' metadata. */

@@ -529,7 +529,8 @@ describe('API keys', () => {
     expect(created).toMatchObject({ kind: 'public', name: 'page', databases: ['app'], expiresAt })
     expect(key).toMatch(/^svc_pub_[0-9A-Za-z]{38}$/)
     const { keys } = await cubby.keys.list({ limit: 1 })
-    expect(keys).toEqual([{ ...description, status: 'active', lastUsedAt: null, revokedAt: null }])
+    const unrolled = { rolledFrom: null, rolledTo: null }
+    expect(keys).toEqual([{ ...description, status: 'active', lastUsedAt: null, revokedAt: null, ...unrolled }])
     const page = server.cubby({ key })
     await page.db('app').tables.list()
     expect(await failureOf(page.db('zoo').tables.list())).toMatchObject({ code: 'key_scope', status: 403 })
@@ -542,6 +543,21 @@ describe('API keys', () => {
     const ids: string[] = []
     for await (const { id } of cubby.keys.list({ limit: 1 })) ids.push(id)
     expect(ids).toHaveLength(3)
+  })
+
+  test('a key is rolled: the new one works, the old one until the time given', async () => {
+    const old = await cubby.keys.create({ kind: 'public', name: 'page' })
+    const endsAt = Date.now() + 60_000
+    const rolled = await cubby.keys.roll(old.id, { expiresAt: new Date(endsAt) })
+    expect(rolled).toMatchObject({ kind: 'public', name: 'page', expiresAt: null, rolledFrom: old.id })
+    await server.cubby({ key: rolled.key }).db('app').tables.list()
+    expect(await server.cubby({ key: old.key }).keys.self()).toMatchObject({ expiresAt: endsAt, rolledTo: rolled.id })
+    expect(await failureOf(cubby.keys.roll(old.id))).toMatchObject({ code: 'key_not_active', status: 409 })
+    const last = await cubby.keys.roll(rolled.id, { expiresAt: 0 })
+    expect(await failureOf(server.cubby({ key: rolled.key }).keys.self())).toMatchObject({ code: 'revoked_api_key' })
+    expect(await server.cubby({ key: last.key }).keys.self()).toMatchObject({ rolledFrom: rolled.id, rolledTo: null })
+    await expect(cubby.keys.roll(last.id, { expiresAt: new Date('soon') })).rejects.toThrow('expiresAt')
+    expect(await failureOf(cubby.keys.roll('key_none'))).toMatchObject({ code: 'key_not_found', status: 404 })
   })
 
   test('self: the key that the client uses, also a public one, with its organization', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { Cubby } from '../src/index.ts'
-import { failureOf, fakeCubby, json, key, refused, type SentRequest } from './fake-fetch.ts'
+import { broken, failureOf, fakeCubby, json, key, refused, type SentRequest } from './fake-fetch.ts'
 
 const record = { hashKey: 'a', data: { n: 1 }, updatedAt: 5 }
 const empty = { items: [], count: 0, cursor: null }
@@ -529,5 +529,44 @@ describe('tables, databases and API keys', () => {
     const { cubby, requests } = fakeCubby([])
     expect(await failureOf(cubby.keys.revoke(id))).toMatchObject({ code: 'key_not_found', field: 'id' })
     expect(requests).toEqual([])
+  })
+})
+
+describe('patch', () => {
+  test('sends the key with the change, a Date as seconds, and its condition', async () => {
+    const { table, requests } = fakeCubby(() => json(record))
+    const ttl = new Date(5_500)
+    expect(await table.patch('a', { merge: { b: null }, increment: { '/n': { by: 1, min: 0 } } })).toEqual(record)
+    await table.patch({ hashKey: 'a', rangeKey: 'r' }, { append: { '/list': [1] }, ttl }, { ifMatch: 5 })
+    await table.patch('a', { ttl: null }, { minimal: true, ifAbsent: true })
+    expect(requests.map(line)).toEqual(Array(3).fill('PATCH /v1/app/orders'))
+    expect(requests.map(({ body }) => body)).toEqual([
+      { hashKey: 'a', merge: { b: null }, increment: { '/n': { by: 1, min: 0 } } },
+      { hashKey: 'a', rangeKey: 'r', append: { '/list': [1] }, ttl: 6 },
+      { hashKey: 'a', ttl: null },
+    ])
+    expect(requests[1]!.headers).toMatchObject({ 'if-match': '"5"' })
+    expect(requests[2]!.headers).toMatchObject({ 'if-none-match': '*', prefer: 'return=minimal' })
+  })
+
+  test('is one of the operations of a batch', async () => {
+    const { table, requests } = fakeCubby(() => json({ count: 2 }))
+    await table.batch([
+      { op: 'patch', hashKey: 'a', increment: { '/n': 1 }, ifMatch: 5 },
+      { op: 'patch', hashKey: 'b', merge: { c: 1 }, ttl: new Date(5_500), ifAbsent: true },
+    ])
+    expect(requests[0]!.body).toEqual({
+      operations: [
+        { op: 'patch', hashKey: 'a', increment: { '/n': 1 }, ifUpdatedAt: 5 },
+        { op: 'patch', hashKey: 'b', merge: { c: 1 }, ttl: 6, ifUpdatedAt: null },
+      ] as never,
+    })
+  })
+
+  test('without a response it is sent again, with the same idempotency key', async () => {
+    const { table, requests } = fakeCubby(() => broken(), { retries: 2 })
+    expect(await failureOf(table.patch('a', { increment: { '/n': 1 } }))).toMatchObject({ code: 'outcome_unknown' })
+    expect(requests).toHaveLength(3)
+    expect(new Set(requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
   })
 })

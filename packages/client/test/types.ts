@@ -184,6 +184,26 @@ export const writing = async () => {
   const minimal = await orders.save({ hashKey: 'a', data }, { minimal: true, ifAbsent: true })
   // @ts-expect-error a minimal answer has no data
   minimal.data
+  const patched = await orders.patch('a', {
+    merge: { total: 3, shippedAt: null },
+    increment: { '/total': 1 },
+    ttl: null,
+  })
+  patched.data.total.toFixed()
+  await orders.patch(
+    { hashKey: 'a' },
+    { merge: { shippedAt: date }, append: { '/lines': [1] }, ttl: date },
+    { ifMatch: '*' },
+  )
+  const small = await orders.patch('a', { increment: { '/total': { by: 1, min: 0 } } }, { minimal: true })
+  // @ts-expect-error a minimal answer has no data
+  small.data
+  // @ts-expect-error a total is no text
+  await orders.patch('a', { merge: { total: 'x' } })
+  // @ts-expect-error no such field
+  await orders.patch('a', { merge: { totl: 1 } })
+  // @ts-expect-error a pointer begins with a slash
+  await orders.patch('a', { increment: { total: 1 } })
   const result = await orders.save([{ hashKey: 'a', data, ifMatch: 5 }], { onProgress: ({ saved }) => saved })
   result.chunks[0]?.status === 'applied'
   // @ts-expect-error a status is no date
@@ -204,6 +224,7 @@ export const writing = async () => {
   const { count } = await orders.batch([
     { op: 'put', hashKey: 'a', data, ttl: 5 },
     { op: 'delete', hashKey: 'b', ifMatch: 5 },
+    { op: 'patch', hashKey: 'c', increment: { '/total': 1 }, ifAbsent: true },
   ])
   // @ts-expect-error a delete has no data
   await orders.batch([{ op: 'delete', hashKey: 'b', data }])

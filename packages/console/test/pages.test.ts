@@ -130,6 +130,40 @@ describeConsole('the pages of the console', (it) => {
     expect(response.status).toBe(403)
   })
 
+  test('a key is rolled: the new one is shown once, and both say which they belong to', async () => {
+    const created = JSON.parse(await it.request('POST', '/api/keys', '{"kind":"public","name":"shop window"}'))
+    const page = await it.open('#/_keys')
+    await page.getByRole('button', { name: 'Roll shop window' }).click()
+    await page.getByLabel('The old key works').selectOption('For an hour')
+    await page.getByRole('button', { name: 'Roll the key' }).click()
+    const key = await page.locator('dialog code.wrap').innerText()
+    expect(key).toMatch(/^svc_pub_[0-9A-Za-z]{38}$/)
+    await page.getByRole('button', { name: 'Done' }).click()
+    expect(await page.content()).not.toContain(key)
+    const rows = page.getByRole('row').filter({ hasText: 'shop window' })
+    await rows.nth(0).getByText(`rolled from ${created.masked}`).waitFor()
+    await rows
+      .nth(1)
+      .getByText(`rolled into svc_pub_****${key.slice(-4)}`)
+      .waitFor()
+    // It was rolled: only the new one can be.
+    expect(await rows.getByRole('button', { name: 'Roll' }).count()).toBe(1)
+    const statusOf = async (text: string): Promise<number> =>
+      (await fetch(`${it.server.url}/v1`, { headers: { authorization: `Bearer ${text}` } })).status
+    expect([await statusOf(key), await statusOf(created.key)]).toEqual([200, 200])
+    const { keys } = JSON.parse(await it.request('GET', '/api/keys'))
+    const [next, old] = keys as [{ id: string; createdAt: number }, { rolledTo: string; expiresAt: number }]
+    expect(old.rolledTo).toBe(next.id)
+    expect(Math.abs(old.expiresAt - next.createdAt - 3_600_000)).toBeLessThan(60_000)
+
+    await rows.nth(0).getByRole('button', { name: 'Roll' }).click()
+    await page.getByLabel('The old key works').selectOption('No longer: it is revoked')
+    await page.getByRole('button', { name: 'Roll the key' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await rows.nth(1).getByText('revoked').waitFor()
+    expect(await statusOf(key)).toBe(403)
+  })
+
   test('the request pad sends what is typed, shows all of the answer, and keeps a history', async () => {
     const page = await it.open('#/_pad')
     await page.getByLabel('Method').selectOption('PUT')

@@ -149,6 +149,7 @@ describe('who may import whom', () => {
       'core/awaitable.ts',
       'core/slices.ts',
       'http/file-body.ts',
+      'http/keyed-request.ts',
       'http/response-bodies.ts',
       'http/upload-body.ts',
       'http/uploads.ts',

@@ -6,6 +6,7 @@ import { openEngine } from '../src/engines/open-engine.ts'
 import { compareStores, copyStore } from '../src/operations/transfer/copy-store.ts'
 import type { Engine } from '../src/store/engine.ts'
 import { makeFixture, startMs } from './conformance/fixture.ts'
+import { idempotencyKey } from './conformance/idempotency-keys.ts'
 import { makeBench } from './conformance/runs.ts'
 import { type Api, type ApiResponse, type Json, makeTempDir, removeTempDir, runCubby, startServer } from './harness.ts'
 import { ok } from './http/service.ts'
@@ -353,6 +354,53 @@ describe('cubby copy', () => {
         while ((await target.maintenance.purgeOrganizations(startMs + recoveryMs + sweepGraceMs, 10)) > 0) {}
         expect(await target.organizations.list()).toEqual([])
         expect(await target.organizations.bootstrap('default', [kept], startMs)).toBeUndefined()
+      },
+    )
+
+    test.each(targets)(
+      'rolled API keys and idempotency keys are the same in the copy: into %s',
+      async (_, openTarget) => {
+        const [source, target] = [await open(), await openTarget()]
+        const { tenant, table } = await makeFixture(source)
+        const orgId = tenant.org.id
+        const { text, kept } = makeApiKey({ kind: 'secret' })
+        const roll = { id: tenant.apiKey.id, oldEndMs: startMs + 5, key: kept }
+        await source.apiKeys.roll(tenant.caller, roll, startMs)
+        const scopes = [
+          { scopeId: table.id, scopeKind: 'table', orgId },
+          { scopeId: orgId, scopeKind: 'organization/app', orgId },
+        ]
+        const rows = Array.from({ length: 1_100 }, (_, i) => idempotencyKey(scopes[i % 2]!, `k${i}`))
+        await source.transfer.load({ idempotencyKeys: rows })
+        const dump = await source.transfer.openDump()
+        await copyStore(dump, target, () => {})
+        await dump.close()
+        expect(await differencesOf(source, target)).toEqual([])
+        expect(await target.apiKeys.find(text)).toMatchObject({ rolledFrom: tenant.apiKey.id })
+        expect(await target.apiKeys.find(tenant.secret)).toMatchObject({ rolledTo: kept.id, expiresAtMs: startMs + 5 })
+        await target.transfer.load({ idempotencyKeys: [idempotencyKey(scopes[0]!, 'one more')] })
+        expect(await differencesOf(source, target)).toEqual([`the idempotency keys differ, first of table ${table.id}`])
+      },
+    )
+
+    test.each(targets)(
+      'verify finds idempotency keys of a table or organization that does not exist: %s',
+      async (_, openTarget) => {
+        const target = await openTarget()
+        const { tenant, table } = await makeFixture(target)
+        const orgId = tenant.org.id
+        const load = (scopeId: number, scopeKind: string, ofOrgId: number): Promise<void> =>
+          target.transfer.load({ idempotencyKeys: [idempotencyKey({ scopeId, scopeKind, orgId: ofOrgId }, 'k')] })
+        await load(table.id, 'table', orgId)
+        await load(orgId, 'organization', orgId)
+        expect(await Array.fromAsync(target.maintenance.check())).toEqual([])
+        await load(table.id + 7, 'table', orgId)
+        await load(orgId + 7, 'organization', orgId + 7)
+        const found = await Array.fromAsync(target.maintenance.check())
+        expect(found.toSorted()).toEqual([
+          `idempotency keys of organization ${orgId + 7} belong to nothing`,
+          `idempotency keys of table ${table.id + 7} belong to nothing`,
+        ])
       },
     )
 

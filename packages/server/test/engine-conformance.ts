@@ -6,13 +6,17 @@ import { batchCases } from './conformance/batches.ts'
 import { besideCases } from './conformance/beside.ts'
 import { concurrencyCases } from './conformance/concurrency.ts'
 import { conditionCases } from './conformance/conditions.ts'
+import { databaseBatchCases } from './conformance/database-batches.ts'
 import { deletedOrganizationCases } from './conformance/deleted-organizations.ts'
 import { expiryCases } from './conformance/expiry.ts'
 import { fileCases } from './conformance/files.ts'
 import { findCases } from './conformance/finds.ts'
+import { idempotencyCases } from './conformance/idempotency.ts'
+import { idempotencyKeyCases } from './conformance/idempotency-keys.ts'
 import { orderCases } from './conformance/order.ts'
 import { organizationCases } from './conformance/organizations.ts'
 import { pageCases } from './conformance/pages.ts'
+import { patchCases } from './conformance/patches.ts'
 import { purgeCases } from './conformance/purge.ts'
 import { recordCases } from './conformance/records.ts'
 import { reopenCases } from './conformance/reopen.ts'
@@ -117,6 +121,9 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('records', () => recordCases(it))
     describe('conditions', () => conditionCases(it))
     describe('batches', () => batchCases(it))
+    describe('patches', () => patchCases(it))
+    describe('idempotency keys', () => idempotencyCases(it))
+    describe('batches over tables', () => databaseBatchCases(it))
     describe('creation order', () => orderCases(it))
     describe('finds', () => findCases(it))
     describe('scans', () => scanCases(it))
@@ -124,6 +131,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('pages of keys, and counts', () => selectionCases(it))
     describe('ttl', () => expiryCases(it))
     describe('purge', () => purgeCases(it))
+    describe('idempotency keys', () => idempotencyKeyCases(it))
     describe('buckets and files', () => fileCases(it))
     describe('tasks', () => taskCases(it))
     describe('runs', () => runCases(it))

@@ -41,6 +41,12 @@ setDefaultTimeout(120_000)
  */
 const spanning = [
   ...['find_expired', 'blobs_find_due', 'blobs_keep_alive', 'blobs_abandon', 'blobs_forget', 'dump_blobs'],
+  ...[
+    'dump_idempotency_keys',
+    'find_old_idempotency_keys',
+    'find_old_idempotency_keys_of_org',
+    'idempotency_key_after',
+  ],
   ...['runs_find_expired', 'runs_find_expired_of', 'runs_next_leased', 'runs_find_ahead', 'runs_find_queued'],
   // An operator who takes over the files of another store needs these, and so does verify.
   ...['blobs_adopt', 'blobs_count_adopted'],
@@ -49,12 +55,12 @@ const spanning = [
 ]
 /** The same without names: the copy of a store. */
 const spanningTexts = [
-  /^select max\(seq\) from cubby_run$/,
-  /^select count\(\*\) from cubby_run$/,
-  /^declare dump_runs_\d+ no scroll cursor for select [^;]* from cubby_run where seq > \d+ order by seq$/,
+  /^select max\(seq\) from cubby_run_8$/,
+  /^select count\(\*\) from cubby_run_8$/,
+  /^declare dump_runs_\d+ no scroll cursor for select [^;]* from cubby_run_8 where seq > \d+ order by seq$/,
 ]
 
-const registry = /\bcubby_(store|organization|api_key|table|task)\b/
+const registry = /\bcubby_(store|(organization|api_key|table|task)_8)\b/
 const notAnAlias = ['where', 'set', 'order', 'group', 'limit', 'values', 'using', 'on', 'select', 'returning', 'for']
 
 /** Lists what Citus would refuse, or would not send to one worker. */
@@ -63,22 +69,25 @@ const faultsOf = ({ name, text }: Sent): string[] => {
     .replaceAll(/'(?:[^']|'')*'/g, "''")
     .replaceAll(/\s+/g, ' ')
     .toLowerCase()
-  if (/^ ?alter table (if exists )?cubby_records? rename constraint/.test(sql)) {
+  if (/^ ?alter table (if exists )?cubby_(records?|(record|blob|run)_8) rename constraint/.test(sql)) {
     return ['renames a constraint of a distributed table']
   }
   // Other DDL touches no rows.
-  if (!/\bcubby_(record|blob|run)\b/.test(sql) || /^ ?(create|alter|lock|grant) /.test(sql)) return []
+  if (!/\bcubby_((record|blob|run)_8|idempotency_key)\b/.test(sql) || /^ ?(create|alter|lock|grant) /.test(sql))
+    return []
   const faults: string[] = []
   if (registry.test(sql)) faults.push('names records and a table of the registry')
   const spans = spanning.includes(name ?? '') || (name === undefined && spanningTexts.some((one) => one.test(sql)))
   if (spans && /\bfor (update|share)\b/.test(sql)) faults.push('locks rows of more than one table')
-  for (const [, before, word] of sql.matchAll(/(\w+) cubby_(?:record|blob|run)\b(?: as)? ?(\w+)?/g)) {
+  for (const [, before, word] of sql.matchAll(
+    /(\w+) cubby_(?:(?:record|blob|run)_8|idempotency_key)\b(?: as)? ?(\w+)?/g,
+  )) {
     if (before === 'into') {
       if (/\bselect\b/.test(sql)) faults.push('inserts records with a subquery')
       continue
     }
     const alias = word === undefined || notAnAlias.includes(word) ? '' : `${word}\\.`
-    const namesTable = new RegExp(`(?:where|and) ${alias}(?:table|task)_id = (?:\\$\\d+|\\d+)(?!\\d)`)
+    const namesTable = new RegExp(`(?:where|and) ${alias}(?:table|task|scope)_id = (?:\\$\\d+|\\d+)(?!\\d)`)
     if (!namesTable.test(sql) && !spans) faults.push('is about records of more than one table')
   }
   return faults
@@ -88,63 +97,64 @@ describe('the rules find', () => {
   const faults = (text: string, name?: string) => faultsOf({ name, text })
 
   test('a join of records with the registry', () => {
-    const text = 'select r.id, t.name from cubby_record r join cubby_table t on t.id = r.table_id where r.table_id = $1'
+    const text =
+      'select r.id, t.name from cubby_record_8 r join cubby_table_8 t on t.id = r.table_id where r.table_id = $1'
     expect(faults(text)).toEqual(['names records and a table of the registry'])
     expect(
-      faults('delete from cubby_table where not exists (select 1 from cubby_record r where r.table_id = 1)'),
+      faults('delete from cubby_table_8 where not exists (select 1 from cubby_record_8 r where r.table_id = 1)'),
     ).toEqual(['names records and a table of the registry'])
   })
 
   test('what is about many tables, also where only a part of it is', () => {
     const many = ['is about records of more than one table']
-    expect(faults('select max(id) from cubby_record')).toEqual(many)
-    expect(faults('select r.id from cubby_record r where r.table_id > $1::bigint')).toEqual(many)
-    expect(faults('select r.id from cubby_record r where (r.table_id, r.hash_key) > ($1, $2)')).toEqual(many)
-    expect(faults('update cubby_record as r set ttl = 1 where r.hash_key = $1')).toEqual(many)
-    expect(faults('delete from cubby_record where ttl < 5')).toEqual(many)
+    expect(faults('select max(id) from cubby_record_8')).toEqual(many)
+    expect(faults('select r.id from cubby_record_8 r where r.table_id > $1::bigint')).toEqual(many)
+    expect(faults('select r.id from cubby_record_8 r where (r.table_id, r.hash_key) > ($1, $2)')).toEqual(many)
+    expect(faults('update cubby_record_8 as r set ttl = 1 where r.hash_key = $1')).toEqual(many)
+    expect(faults('delete from cubby_record_8 where ttl < 5')).toEqual(many)
     expect(
-      faults(`delete from cubby_record as r using (select e.table_id from cubby_record e where e.ttl <= $1) as x
+      faults(`delete from cubby_record_8 as r using (select e.table_id from cubby_record_8 e where e.ttl <= $1) as x
         where r.table_id = x.table_id`),
     ).toEqual([...many, ...many])
     expect(
-      faults(`delete from cubby_record as r using (select e.hash_key from cubby_record e where e.ttl <= $1) as x
+      faults(`delete from cubby_record_8 as r using (select e.hash_key from cubby_record_8 e where e.ttl <= $1) as x
         where r.table_id = $1 and r.hash_key = x.hash_key`),
     ).toEqual(many)
-    expect(faults('select e.table_id from cubby_record e where e.ttl <= $1', 'find_expired')).toEqual([])
-    expect(faults('select b.id from cubby_blob b where b.due_at_ms <= $1')).toEqual(many)
-    expect(faults('delete from cubby_blob as b where b.id = any ($1::text[])')).toEqual(many)
+    expect(faults('select e.table_id from cubby_record_8 e where e.ttl <= $1', 'find_expired')).toEqual([])
+    expect(faults('select b.id from cubby_blob_8 b where b.due_at_ms <= $1')).toEqual(many)
+    expect(faults('delete from cubby_blob_8 as b where b.id = any ($1::text[])')).toEqual(many)
     expect(
-      faults('select b.id from cubby_blob b where b.due_at_ms <= $1 for update skip locked', 'blobs_find_due'),
+      faults('select b.id from cubby_blob_8 b where b.due_at_ms <= $1 for update skip locked', 'blobs_find_due'),
     ).toEqual(['locks rows of more than one table'])
     expect(
-      faults(`select b.id, (select count(*) from cubby_record r where r.i3_hash = b.id) from cubby_blob b
+      faults(`select b.id, (select count(*) from cubby_record_8 r where r.i3_hash = b.id) from cubby_blob_8 b
         where b.table_id = $1`),
     ).toEqual(many)
   })
 
   test('the same of runs', () => {
     const many = ['is about records of more than one table']
-    expect(faults('select r.id from cubby_run as r where r.run_at <= $1')).toEqual(many)
-    expect(faults('select max(seq) from cubby_run where task_id > 3')).toEqual(many)
-    expect(faults('select r.id from cubby_run as r where r.task_id = $1::bigint for update skip locked')).toEqual([])
-    expect(faults('select r.id from cubby_run as r where r.lease_until <= $1', 'runs_find_expired')).toEqual([])
+    expect(faults('select r.id from cubby_run_8 as r where r.run_at <= $1')).toEqual(many)
+    expect(faults('select max(seq) from cubby_run_8 where task_id > 3')).toEqual(many)
+    expect(faults('select r.id from cubby_run_8 as r where r.task_id = $1::bigint for update skip locked')).toEqual([])
+    expect(faults('select r.id from cubby_run_8 as r where r.lease_until <= $1', 'runs_find_expired')).toEqual([])
     expect(
-      faults('select 1 from cubby_run r join cubby_task k on k.table_id = r.task_id where r.task_id = $1'),
+      faults('select 1 from cubby_run_8 r join cubby_task_8 k on k.table_id = r.task_id where r.task_id = $1'),
     ).toEqual(['names records and a table of the registry'])
-    expect(faults('insert into cubby_run (id) select k.id from keys k')).toEqual(['inserts records with a subquery'])
+    expect(faults('insert into cubby_run_8 (id) select k.id from keys k')).toEqual(['inserts records with a subquery'])
   })
 
   test('an INSERT with a subquery', () => {
-    expect(faults('insert into cubby_record (id, table_id) select * from unnest($1::bigint[], $2::bigint[])')).toEqual([
-      'inserts records with a subquery',
-    ])
-    expect(faults('insert into cubby_record (id) values ((select 1))')).toEqual(['inserts records with a subquery'])
-    expect(faults('insert into cubby_blob (id) select g.id from gone g')).toEqual(['inserts records with a subquery'])
+    expect(
+      faults('insert into cubby_record_8 (id, table_id) select * from unnest($1::bigint[], $2::bigint[])'),
+    ).toEqual(['inserts records with a subquery'])
+    expect(faults('insert into cubby_record_8 (id) values ((select 1))')).toEqual(['inserts records with a subquery'])
+    expect(faults('insert into cubby_blob_8 (id) select g.id from gone g')).toEqual(['inserts records with a subquery'])
   })
 
   test('DDL that Citus rejects on a distributed table', () => {
     const rejected = ['renames a constraint of a distributed table']
-    expect(faults('alter table cubby_record rename constraint a to b')).toEqual(rejected)
+    expect(faults('alter table cubby_record_8 rename constraint a to b')).toEqual(rejected)
     expect(faults('alter table if exists cubby_records rename constraint a to b')).toEqual(rejected)
   })
 
@@ -152,14 +162,14 @@ describe('the rules find', () => {
     for (const text of [
       'alter table if exists cubby_records rename to cubby_record',
       'alter index if exists cubby_records_pkey rename to cubby_record_pkey',
-      'alter table cubby_api_key rename constraint a to b',
-      'select r.id from cubby_record as r where r.table_id = $1::bigint and r.hash_key = $2',
-      'select max(id) from cubby_record where table_id = 17',
-      'insert into cubby_record as r (id, table_id) values ($1, $2) on conflict do nothing',
-      `select 'cubby_record'::regclass, s.id from cubby_store s`,
+      'alter table cubby_api_key_8 rename constraint a to b',
+      'select r.id from cubby_record_8 as r where r.table_id = $1::bigint and r.hash_key = $2',
+      'select max(id) from cubby_record_8 where table_id = 17',
+      'insert into cubby_record_8 as r (id, table_id) values ($1, $2) on conflict do nothing',
+      `select 'cubby_record_8'::regclass, s.id from cubby_store s`,
       'select last_value from cubby_record_id',
-      'lock table cubby_record, cubby_table in access exclusive mode',
-      'update cubby_blob as b set state = $3 where b.table_id = $1::bigint and b.id = $2',
+      'lock table cubby_record_8, cubby_table_8 in access exclusive mode',
+      'update cubby_blob_8 as b set state = $3 where b.table_id = $1::bigint and b.id = $2',
     ]) {
       expect(faults(text)).toEqual([])
     }
@@ -173,7 +183,15 @@ describe('the rules find', () => {
  * many tables.
  */
 const notOnCitus = [
-  ...['sweep', 'put_batch', 'put_together', 'load_records', 'check_stray', 'check_is_table'],
+  ...[
+    'sweep',
+    'put_batch',
+    'put_together',
+    'load_records',
+    'check_stray',
+    'check_stray_idempotency_keys',
+    'check_is_table',
+  ],
   ...['blobs_take', 'load_blobs', 'check_stray_blobs', 'file_free_old', 'file_put_'],
   ...[
     'runs_due_pushes',
@@ -258,7 +276,7 @@ describe('as on Citus', () => {
         steps.push(removed)
       }
       expect(steps).toEqual([8, 8, 8, 8, 3])
-      expect(await server.query('select count(*)::int as left from cubby_record', url)).toEqual([{ left: 2 }])
+      expect(await server.query('select count(*)::int as left from cubby_record_8', url)).toEqual([{ left: 2 }])
       await expectSound(engine)
     } finally {
       await engine.close()
@@ -283,7 +301,7 @@ describe('as on Citus', () => {
       const later = nowMs + 60_000 + recoveryMs + sweepGraceMs
       expect(await engine.maintenance.purgeTables(later, 10)).toBe(2)
       expect(await engine.maintenance.purgeTables(later, 10)).toBe(0)
-      expect(await server.query('select task_id::int from cubby_run', url)).toEqual([{ task_id: first.task.id }])
+      expect(await server.query('select task_id::int from cubby_run_8', url)).toEqual([{ task_id: first.task.id }])
       await expectSound(engine)
     } finally {
       await engine.close()
@@ -482,7 +500,7 @@ describe('as on Citus', () => {
     const engine = await openAt(store)
     try {
       expect(engine.description).toStartWith('citus 13.2-1 on postgres ')
-      expect(await server.query('select count(*)::int as count from cubby_record', store)).toEqual(before)
+      expect(await server.query('select count(*)::int as count from cubby_record_8', store)).toEqual(before)
       const organizations = await engine.organizations.list()
       expect(organizations.map(({ name }) => name)).toEqual(['acme', 'globex'])
       const people = (await engine.tables.find(organizations[0]!.id, 'app', 'people'))!
@@ -507,7 +525,7 @@ describe('as on Citus', () => {
     try {
       const { put } = await makeFixture(engine, { i1: { hashField: 'city' } })
       for (let i = 0; i < 250; i++) await put(`k${i}`, { data: { city: 'Oslo' } })
-      await server.query(`update cubby_record set i1_hash = 'x' where hash_key = 'k200'`, url)
+      await server.query(`update cubby_record_8 set i1_hash = 'x' where hash_key = 'k200'`, url)
       const findings = await Array.fromAsync(engine.maintenance.check())
       expect(findings).toHaveLength(1)
       expect(findings[0]).toContain('"k200"')
@@ -552,7 +570,11 @@ describe('of all that was sent to Citus', () => {
     expect([...inSource, ...varied].filter((name) => !isSent(name)).sort()).toEqual(notOnCitus.toSorted())
     // Texts without a name: the set-up, the dump's cursor, the last id.
     const unnamed = [...recorder.sent.values()].filter(({ name }) => name === undefined).map(({ text }) => text)
-    for (const text of ['create table if not exists cubby_record', 'cursor for', 'select max(id) from cubby_record']) {
+    for (const text of [
+      'create table if not exists cubby_record_8',
+      'cursor for',
+      'select max(id) from cubby_record_8',
+    ]) {
       expect(unnamed.some((one) => one.includes(text))).toBe(true)
     }
   })

@@ -30,9 +30,10 @@ describe('the engine behind the protocol is found, not configured', () => {
     const citus = detectDialect(facts({ citus: '13.2-1' }), 1)
     expect(citus.description).toBe('citus 13.2-1 on postgres 18.4')
     expect(citus.afterSchema).toEqual([
-      `select create_distributed_table('cubby_record', 'table_id')`,
-      `select create_distributed_table('cubby_blob', 'table_id', colocate_with => 'cubby_record')`,
-      `select create_distributed_table('cubby_run', 'task_id')`,
+      `select create_distributed_table('cubby_record_8', 'table_id')`,
+      `select create_distributed_table('cubby_blob_8', 'table_id', colocate_with => 'cubby_record_8')`,
+      `select create_distributed_table('cubby_run_8', 'task_id')`,
+      `select create_distributed_table('cubby_idempotency_key', 'scope_id', colocate_with => 'cubby_record_8')`,
     ])
     expect(citus.planning).toContain('set plan_cache_mode = force_custom_plan')
     expect(detectDialect(facts({}), 1).planning).toContain('set plan_cache_mode = force_generic_plan')

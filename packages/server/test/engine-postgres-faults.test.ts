@@ -82,7 +82,7 @@ const openTransaction = async () => {
   await client.query('begin')
   return {
     lock: (hashKey: string) =>
-      client.query('select 1 from cubby_record where hash_key = $1 for update', [Buffer.from(hashKey)]),
+      client.query('select 1 from cubby_record_8 where hash_key = $1 for update', [Buffer.from(hashKey)]),
     async end() {
       await client.query('commit')
       await client.end()
@@ -110,7 +110,7 @@ describe('the store is set up', () => {
     expect(made.filter((org) => org !== undefined)).toHaveLength(1)
     for (const engine of engines) expect(await engine.organizations.list()).toHaveLength(1)
     const [{ indexes }] = (await server.query(
-      `select count(*) as indexes from pg_indexes where tablename = 'cubby_record' and indexname ~ '_by_|pkey'`,
+      `select count(*) as indexes from pg_indexes where tablename = 'cubby_record_8' and indexname ~ '_by_|pkey'`,
       empty,
     )) as [{ indexes: string }]
     expect(Number(indexes)).toBe(8)
@@ -427,7 +427,7 @@ describe('limits', () => {
       `create function no_space() returns trigger language plpgsql as $$ begin
          if new.hash_key = 'too-much' then raise exception 'could not extend file' using errcode = '53100'; end if;
          return new; end $$;
-       create trigger no_space before insert on cubby_record for each row execute function no_space()`,
+       create trigger no_space before insert on cubby_record_8 for each row execute function no_space()`,
       url,
     )
     try {
@@ -435,7 +435,7 @@ describe('limits', () => {
       await expectRefusal(fixture.write([putOf(fixture.table, 'a'), putOf(fixture.table, 'too-much')]), 'storage_full')
       expect(await fixture.names(timeScan())).toEqual([])
     } finally {
-      await server.query('drop trigger no_space on cubby_record; drop function no_space', url)
+      await server.query('drop trigger no_space on cubby_record_8; drop function no_space', url)
     }
     await expectSound(engine)
   })

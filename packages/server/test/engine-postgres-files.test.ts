@@ -70,7 +70,7 @@ const openTwo = async (options: Partial<PostgresOptions> = {}): Promise<[Side, S
 }
 
 const blobsIn = async (state: string): Promise<string[]> =>
-  (await server.query(`select id from cubby_blob where state = '${state}' order by id`, url)).map(
+  (await server.query(`select id from cubby_blob_8 where state = '${state}' order by id`, url)).map(
     ({ id }) => id as string,
   )
 
@@ -294,7 +294,7 @@ describe('a commit', () => {
     const [side] = await openTwo()
     const first = await side.files.putFile('a')
     const blob = await side.files.begin()
-    const release = await hold(`select 1 from cubby_record where ${file} for update`)
+    const release = await hold(`select 1 from cubby_record_8 where ${file} for update`)
     const committing = side.files.commit('a', blob)
     const [pid] = await waiting()
     await server.query(`select pg_terminate_backend(${pid})`)
@@ -310,7 +310,7 @@ describe('a commit', () => {
     const first = await side.files.putFile('a')
     const blob = await side.files.begin()
     // The record is written by then, uncommitted; the old blob comes last.
-    const release = await hold(`select 1 from cubby_blob where id = '${first}' for update`)
+    const release = await hold(`select 1 from cubby_blob_8 where id = '${first}' for update`)
     const committing = side.files.commit('a', blob).then(versionsOf, (error: CubbyError) => error.code)
     const [pid] = await waiting()
     expect(await blobOf(side, 'a')).toBe(first)
@@ -332,7 +332,7 @@ describe('a commit', () => {
     const files = await makeBucket(engine, tenant)
     const first = await files.putFile('a')
     const blob = await files.begin()
-    const release = await hold(`select 1 from cubby_blob where id = '${first}' for update`)
+    const release = await hold(`select 1 from cubby_blob_8 where id = '${first}' for update`)
     const committing = expectRefusal(files.commit('a', blob), 'outcome_unknown')
     const [pid] = await waiting()
     process.kill(pid!, 'SIGSTOP')
@@ -357,7 +357,7 @@ describe('a commit', () => {
     const [side, other] = await openTwo()
     await side.files.putFile('a')
     const blob = await side.files.begin()
-    const release = await hold(`select 1 from cubby_record where ${file} for update`)
+    const release = await hold(`select 1 from cubby_record_8 where ${file} for update`)
     const committing = expectRefusal(side.files.commit('a', blob), 'bucket_not_found')
     await waiting()
     await other.engine.buckets.delete(other.tenant.caller, 'app', 'avatars', startMs + 1)
@@ -371,7 +371,7 @@ describe('a commit', () => {
     const [side, other] = await openTwo()
     const first = await side.files.putFile('a')
     const blob = await side.files.begin()
-    const release = await hold(`select 1 from cubby_blob where id = '${first}' for update`)
+    const release = await hold(`select 1 from cubby_blob_8 where id = '${first}' for update`)
     // The guard is its last statement. It waits for the old blob before that, and is listed among the writes in flight.
     const committing = side.files.commit('a', blob).then(versionsOf, (error: CubbyError) => error.code)
     await waiting()
@@ -427,7 +427,7 @@ describe('a commit', () => {
     await side.files.putFile('a', { ttlSeconds: startSeconds })
     await side.files.putFile('b')
     const idOf = async (name: string) =>
-      Number((await server.query(`select id from cubby_record where range_key = '${name}'::bytea`, url))[0]!.id)
+      Number((await server.query(`select id from cubby_record_8 where range_key = '${name}'::bytea`, url))[0]!.id)
     const before = await idOf('a')
     await side.files.putFile('a')
     expect(await idOf('a')).toBeGreaterThan(await idOf('b'))
@@ -451,8 +451,8 @@ test('a purge and a sweep of one bucket at once: the bytes of all its files are 
   }
   await Promise.all([purge(one.engine), sweep(other.engine), purge(other.engine)])
   await purge(one.engine)
-  expect(await server.query('select count(*)::int as rows from cubby_record', url)).toEqual([{ rows: 0 }])
-  expect(await server.query('select count(*)::int as rows from cubby_table', url)).toEqual([{ rows: 0 }])
+  expect(await server.query('select count(*)::int as rows from cubby_record_8', url)).toEqual([{ rows: 0 }])
+  expect(await server.query('select count(*)::int as rows from cubby_table_8', url)).toEqual([{ rows: 0 }])
   expect(await blobsIn('dead')).toEqual(blobs.toSorted())
   // An upload that was in flight is removed a day after its last progress.
   expect(await other.engine.files.takeDue(startMs + pendingBlobMs, 100)).toEqual([pending])
@@ -492,39 +492,39 @@ describe('verify finds', () => {
   test.each([
     [
       'a file whose blob has no row',
-      'delete from cubby_blob where id = $blob',
+      'delete from cubby_blob_8 where id = $blob',
       'file "a/b" (bucket N): its blob BLOB is not live',
     ],
     [
       'a file whose blob is dead',
-      `update cubby_blob set state = 'dead', due_at_ms = 5 where id = $blob`,
+      `update cubby_blob_8 set state = 'dead', due_at_ms = 5 where id = $blob`,
       'file "a/b" (bucket N): its blob BLOB is not live',
     ],
     [
       'a live blob without a file',
-      `delete from cubby_record where range_key = 'a/b'::bytea`,
+      `delete from cubby_record_8 where range_key = 'a/b'::bytea`,
       'blob BLOB (bucket N) is live: 0 files refer to it, due at null',
     ],
     [
       'a live blob that would be removed',
-      'update cubby_blob set due_at_ms = 5 where id = $blob',
+      'update cubby_blob_8 set due_at_ms = 5 where id = $blob',
       'blob BLOB (bucket N) is live: 1 files refer to it, due at 5',
     ],
     [
       'a blob of two files',
-      `insert into cubby_record select id, table_id, hash_key, 'copy', updated_at, ttl_seconds, i1_hash, i1_range, i2_hash,
+      `insert into cubby_record_8 select id, table_id, hash_key, 'copy', updated_at, ttl_seconds, i1_hash, i1_range, i2_hash,
          i2_range, i3_hash, i3_range, i4_hash, i4_range, i5_hash, i5_range, data
-       from cubby_record where range_key = 'a/b'::bytea`,
+       from cubby_record_8 where range_key = 'a/b'::bytea`,
       'blob BLOB (bucket N) is live: 2 files refer to it, due at null',
     ],
     [
       'index values that are not those of the file',
-      `update cubby_record set updated_at = updated_at + 1, i1_hash = 'spublic', i1_range = 'sa/b' where range_key = 'a/b'::bytea`,
+      `update cubby_record_8 set updated_at = updated_at + 1, i1_hash = 'spublic', i1_range = 'sa/b' where range_key = 'a/b'::bytea`,
       'file "a/b" (bucket N): i1 does not hold what its data says',
     ],
     [
       'a kind that is not known',
-      `update cubby_table set kind = 'drawer'`,
+      `update cubby_table_8 set kind = 'drawer'`,
       'table N has a kind that is not known: "drawer"',
     ],
   ])('%s', async (_, sql, line) => {
@@ -536,8 +536,8 @@ describe('verify finds', () => {
 
   test('a blob that would never be removed, and a state that is not known', async () => {
     const found = await findings(
-      () => `update cubby_blob set due_at_ms = null where state = 'pending';
-        insert into cubby_blob (table_id, id, state, due_at_ms) select id, 'x', 'lost', 7 from cubby_table`,
+      () => `update cubby_blob_8 set due_at_ms = null where state = 'pending';
+        insert into cubby_blob_8 (table_id, id, state, due_at_ms) select id, 'x', 'lost', 7 from cubby_table_8`,
     )
     expect(found.map((line) => line.replace(/[0-9a-f]{32}/, 'OTHER'))).toEqual([
       'blob OTHER (bucket N) is pending: 0 files refer to it, due at null',
@@ -551,7 +551,7 @@ test('verify finds live blobs of buckets that do not exist; others wait for the 
   const { bucket, putFile, begin } = await makeBucket(engine, await makeTenant(engine))
   const blob = await putFile('a')
   await begin()
-  await server.query(`delete from cubby_table; delete from cubby_record`, url)
+  await server.query(`delete from cubby_table_8; delete from cubby_record_8`, url)
   expect(await Array.fromAsync(engine.maintenance.check())).toEqual([
     `blob ${blob} (bucket ${bucket.id}): its bucket does not exist`,
   ])

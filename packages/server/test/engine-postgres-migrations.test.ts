@@ -17,8 +17,62 @@ import { folderOf, openCopy, postgresStores, programOf, readExpected, versions }
 
 setDefaultTimeout(120_000)
 
-const expected = readExpected('v1')
-const program = await programOf('v1')
+/** A released version that is migrated. */
+interface Released {
+  name: string
+  version: number
+  /** Its tables and sequences by the names of today. */
+  tables: Record<string, string>
+  sequences: Record<string, string>
+  /** The epoch of the registry in `cubby_store`. */
+  epoch: string
+  /** The row of this version for a row of today, which has more columns or other names for them. */
+  rows: Record<string, string>
+}
+
+const released: Released[] = [
+  {
+    name: 'v1',
+    version: 1,
+    tables: {
+      cubby_organization_8: 'cubby_organizations',
+      cubby_api_key_8: 'cubby_api_keys',
+      cubby_table_8: 'cubby_tables',
+      cubby_record_8: 'cubby_records',
+    },
+    sequences: {
+      cubby_organization_8_id_seq: 'cubby_organizations_id_seq',
+      cubby_api_key_8_seq_seq: 'cubby_api_keys_seq_seq',
+      cubby_table_8_id_seq: 'cubby_tables_id_seq',
+      cubby_record_id: 'cubby_record_ids',
+    },
+    epoch: 'registry_epoch',
+    rows: {
+      cubby_organization_8: `to_jsonb(r) - 'deleted_at_ms' - 'purging'`,
+      cubby_api_key_8: `to_jsonb(r) - 'link' - 'rolled_from' - 'rolled_to'`,
+      cubby_table_8: `to_jsonb(r) - 'kind' - 'public_id' - 'deleted_at_ms' || jsonb_build_object('deleted_at', r.deleted_at_ms)`,
+      cubby_record_8: `to_jsonb(r) - 'ttl_seconds' || jsonb_build_object('ttl', r.ttl_seconds)`,
+    },
+  },
+  {
+    name: 'v7',
+    version: 7,
+    tables: Object.fromEntries(
+      ['organization', 'api_key', 'table', 'record', 'blob', 'task', 'run'].map((table) => [
+        `cubby_${table}_8`,
+        `cubby_${table}`,
+      ]),
+    ),
+    sequences: {
+      cubby_organization_8_id_seq: 'cubby_organization_id_seq',
+      cubby_api_key_8_seq_seq: 'cubby_api_key_seq_seq',
+      cubby_table_8_id_seq: 'cubby_table_id_seq',
+      cubby_record_id: 'cubby_record_id',
+    },
+    epoch: 'epoch',
+    rows: { cubby_api_key_8: `to_jsonb(r) - 'rolled_from' - 'rolled_to'` },
+  },
+]
 
 let postgres: SharedPostgres
 const kind = postgresStores(() => postgres)
@@ -28,11 +82,12 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => postgres.remove(), 60_000)
 
-const copyOfV1 = async (): Promise<string> => {
+const copyOf = async (name: string): Promise<string> => {
   const url = await postgres.createSchema()
-  await postgres.query(readFileSync(join(folderOf('v1'), 'cubby.sql'), 'utf8'), url)
+  await postgres.query(readFileSync(join(folderOf(name), 'cubby.sql'), 'utf8'), url)
   return url
 }
+const copyOfV1 = (): Promise<string> => copyOf('v1')
 
 const open = (url: string, options: Partial<PostgresOptions> = {}): Promise<Engine> =>
   openPostgresEngine({ url, ...options })
@@ -64,6 +119,8 @@ const rowsOf = async (url: string, queries: Record<string, string>): Promise<Rec
   return found
 }
 
+const [v1] = released as [Released]
+
 const ours = 'current_schema()::regnamespace'
 
 /** Reads everything in the catalog that could differ: names, types, order, definitions. */
@@ -86,34 +143,29 @@ const schemaOf = (url: string) =>
     others: `select relkind, relname from pg_class where relnamespace = ${ours} and relkind not in ('i', 'S')`,
   })
 
-/** The tables that both versions have, under their names in version 7. */
-const oldTableNames = { organization: 'organizations', api_key: 'api_keys', table: 'tables', record: 'records' }
-const oldSequenceNames = {
-  organization_id_seq: 'organizations_id_seq',
-  api_key_seq_seq: 'api_keys_seq_seq',
-  table_id_seq: 'tables_id_seq',
-  record_id: 'record_ids',
-}
-
-/** The row that version 1 has for a row of version 7, which has more columns, and other names for two of them. */
-const rowOf: Record<string, string> = {
-  organization: `to_jsonb(r) - 'deleted_at_ms' - 'purging'`,
-  api_key: `to_jsonb(r) - 'link'`,
-  table: `to_jsonb(r) - 'kind' - 'public_id' - 'deleted_at_ms' || jsonb_build_object('deleted_at', r.deleted_at_ms)`,
-  record: `to_jsonb(r) - 'ttl_seconds' || jsonb_build_object('ttl', r.ttl_seconds)`,
-}
-
-/** Reads every row of the store and the state of its sequences, under the names of version 7 and with the columns of version 1. */
-const contentOf = (url: string, version: 1 | 7) => {
-  const queries = Object.entries({ ...oldTableNames, ...oldSequenceNames }).map(([name, oldName]) => {
-    const row = (version === 7 && rowOf[name]) || 'to_jsonb(r)'
-    return [name, `select ${row} as row from (select * from cubby_${version === 1 ? oldName : name}) r`]
+/** Reads every row of a store of the version, and the state of its sequences, under the names of today. */
+const contentBefore = (url: string, { tables, sequences, epoch }: Released) =>
+  rowsOf(url, {
+    store: `select lease_ms, ${epoch} as epoch from cubby_store`,
+    ...Object.fromEntries(
+      Object.entries({ ...tables, ...sequences }).map(([name, oldName]) => [
+        name,
+        `select to_jsonb(r) as row from (select * from ${oldName}) r`,
+      ]),
+    ),
   })
-  return rowsOf(url, {
-    store: `select lease_ms, ${version === 1 ? 'registry_epoch' : 'epoch'} as epoch from cubby_store`,
-    ...Object.fromEntries(queries),
+
+/** Reads the same from a store that was migrated. */
+const contentAfter = (url: string, { tables, sequences, rows }: Released) =>
+  rowsOf(url, {
+    store: 'select lease_ms, epoch_8 as epoch from cubby_store',
+    ...Object.fromEntries(
+      Object.keys({ ...tables, ...sequences }).map((name) => [
+        name,
+        `select ${rows[name] ?? 'to_jsonb(r)'} as row from (select * from ${name}) r`,
+      ]),
+    ),
   })
-}
 
 const versionOf = async (url: string): Promise<unknown> =>
   (await postgres.query('select version from cubby_store', url))[0]!.version
@@ -140,47 +192,50 @@ const waitForLockWait = () =>
 // ── The migrations themselves ──────────────────────────────────────────────────────────────────────────────
 
 test('a migration leads from each released version to the next, and the last one to the version of the schema', () => {
-  const released = versions.map((version) => Number(version.slice(1))).toSorted((a, b) => a - b)
-  expect(released.at(-1)).toBe(schemaVersion)
-  expect(migrations.map(({ from, to }) => [from, to])).toEqual(released.slice(1).map((to, i) => [released[i]!, to]))
+  const known = versions.map((version) => Number(version.slice(1))).toSorted((a, b) => a - b)
+  expect(known.at(-1)).toBe(schemaVersion)
+  expect(migrations.map(({ from, to }) => [from, to])).toEqual(known.slice(1).map((to, i) => [known[i]!, to]))
+  expect(released.map(({ version }) => version)).toEqual(known.slice(0, -1))
 })
 
-describe('a store of version 1 that is migrated', () => {
-  test('has the schema of a new one, every row, and ids that continue where they were', async () => {
-    const [upgraded, fresh] = [await copyOfV1(), await postgres.createSchema()]
-    const before = await contentOf(upgraded, 1)
-    await migrate(upgraded)
-    await migrate(fresh)
-    expect(await schemaOf(upgraded)).toEqual(await schemaOf(fresh))
-    expect(await contentOf(upgraded, 7)).toEqual(before)
-    expect(Object.values(before).every((rows) => rows.length > 0)).toBe(true)
-    expect(await versionOf(upgraded)).toBe(schemaVersion)
-    expect(await postgres.query('select distinct kind from cubby_table', upgraded)).toEqual([{ kind: 'table' }])
-  })
+describe.each(released.map((of) => [of.version, of] as const))(
+  'a store of version %d that is migrated',
+  (version, of) => {
+    test('has the schema of a new one, every row, and ids that continue where they were', async () => {
+      const [upgraded, fresh] = [await copyOf(of.name), await postgres.createSchema()]
+      const before = await contentBefore(upgraded, of)
+      await migrate(upgraded)
+      await migrate(fresh)
+      expect(await schemaOf(upgraded)).toEqual(await schemaOf(fresh))
+      expect(await contentAfter(upgraded, of)).toEqual(before)
+      expect(Object.values(before).every((rows) => rows.length > 0)).toBe(true)
+      expect(await versionOf(upgraded)).toBe(schemaVersion)
+    })
 
-  test('is migrated once by processes that start together, and they share one secret', async () => {
-    const url = await copyOfV1()
-    const before = await contentOf(url, 1)
-    const migrated: unknown[] = []
-    const log: PostgresOptions['log'] = (_level, message, about) => {
-      if (message === 'the store was migrated') migrated.push(about)
-    }
-    const engines = await Promise.all(Array.from({ length: 5 }, () => open(url, { log })))
-    try {
-      expect(migrated).toEqual([{ from: 1, to: schemaVersion }])
-      const sealed = (await engines[0]!.secrets.at(0)).seal.seal(Buffer.from('a place'))
-      for (const engine of engines) {
-        const { seal } = await engine.secrets.at(0)
-        expect(seal.open(sealed)?.toString()).toBe('a place')
-        expect(seal.acceptsPlain).toBe(true)
+    test('is migrated once by processes that start together, and they share one secret', async () => {
+      const url = await copyOf(of.name)
+      const before = await contentBefore(url, of)
+      const migrated: unknown[] = []
+      const log: PostgresOptions['log'] = (_level, message, about) => {
+        if (message === 'the store was migrated') migrated.push(about)
       }
-      expect(await contentOf(url, 7)).toEqual(before)
-      await expectSound(engines[0]!)
-    } finally {
-      await Promise.all(engines.map((engine) => engine.close()))
-    }
-  })
-})
+      const engines = await Promise.all(Array.from({ length: 5 }, () => open(url, { log })))
+      try {
+        expect(migrated).toEqual([{ from: version, to: schemaVersion }])
+        const sealed = (await engines[0]!.secrets.at(0)).seal.seal(Buffer.from('a place'))
+        for (const engine of engines) {
+          const { seal } = await engine.secrets.at(0)
+          expect(seal.open(sealed)?.toString()).toBe('a place')
+          expect(seal.acceptsPlain).toBe(version === 1)
+        }
+        expect(await contentAfter(url, of)).toEqual(before)
+        await expectSound(engines[0]!)
+      } finally {
+        await Promise.all(engines.map((engine) => engine.close()))
+      }
+    })
+  },
+)
 
 test('each store has a random secret of its own, and a new store does not read plain cursors', async () => {
   const urls = [await copyOfV1(), await copyOfV1(), await postgres.createSchema()]
@@ -206,12 +261,12 @@ test('each store has a random secret of its own, and a new store does not read p
 // ── While other transactions run ──────────────────────────────────────────────────────────────────────────────
 
 describe('a transaction that is open on the store', () => {
-  test('is waited for', async () => {
-    const url = await copyOfV1()
-    const holder = await hold(url, 'select 1 from cubby_records limit 1')
+  test.each(released.map((of) => [of.version, of] as const))('of version %d is waited for', async (version, of) => {
+    const url = await copyOf(of.name)
+    const holder = await hold(url, `select 1 from ${of.tables.cubby_record_8} limit 1`)
     const opening = open(url)
     await waitForLockWait()
-    expect(await versionOf(url)).toBe(1)
+    expect(await versionOf(url)).toBe(version)
     await holder.end()
     await (await opening).close()
     expect(await versionOf(url)).toBe(schemaVersion)
@@ -219,7 +274,7 @@ describe('a transaction that is open on the store', () => {
 
   test('for longer than ten seconds: the start ends with one line that names it, and nothing is changed', async () => {
     const url = await copyOfV1()
-    const before = { content: await contentOf(url, 1), schema: await schemaOf(url) }
+    const before = { content: await contentBefore(url, v1), schema: await schemaOf(url) }
     const holder = await hold(url, 'select 1 from cubby_records limit 1')
     // The second one waits for the first, and then for the same transaction.
     const lines = await Promise.all([refusalOf(url), refusalOf(url)])
@@ -232,56 +287,60 @@ describe('a transaction that is open on the store', () => {
       )
     }
     await holder.end()
-    expect({ content: await contentOf(url, 1), schema: await schemaOf(url) }).toEqual(before)
+    expect({ content: await contentBefore(url, v1), schema: await schemaOf(url) }).toEqual(before)
     await migrate(url)
   })
 })
 
-test('a user that does not own the tables gets one line that says so; after the migration it can use the store', async () => {
-  const url = await copyOfV1()
-  const schema = new URL(url).searchParams.get('options')!.split('=')[1]
-  await postgres.query(
-    `create role tenant login password 'other';
-     grant usage, create on schema ${schema} to tenant;
-     grant select, insert, update, delete on all tables in schema ${schema} to tenant;
-     grant usage, select, update on all sequences in schema ${schema} to tenant`,
-    url,
-  )
-  const theirs = new URL(url)
-  theirs.username = 'tenant'
-  theirs.password = 'other'
-  const before = { content: await contentOf(url, 1), schema: await schemaOf(url) }
-  expect(await refusalOf(theirs.href)).toBe(
-    `the store has version 1 and this user may not migrate it to ${schemaVersion} ` +
-      '(must be owner of table cubby_records): start this version once as the owner of its tables',
-  )
-  expect({ content: await contentOf(url, 1), schema: await schemaOf(url) }).toEqual(before)
-  await migrate(url)
-  const engine = await open(theirs.href)
-  expect((await engine.organizations.list()).length).toBeGreaterThan(0)
-  await engine.close()
-})
+test.each(released.map((of) => [of.version, of] as const))(
+  'a user that does not own the tables of version %d gets one line that says so; after the migration it can use the store',
+  async (version, of) => {
+    const url = await copyOf(of.name)
+    const schema = new URL(url).searchParams.get('options')!.split('=')[1]
+    await postgres.query(
+      `create role tenant_${version} login password 'other';
+     grant usage, create on schema ${schema} to tenant_${version};
+     grant select, insert, update, delete on all tables in schema ${schema} to tenant_${version};
+     grant usage, select, update on all sequences in schema ${schema} to tenant_${version}`,
+      url,
+    )
+    const theirs = new URL(url)
+    theirs.username = `tenant_${version}`
+    theirs.password = 'other'
+    const before = { content: await contentBefore(url, of), schema: await schemaOf(url) }
+    expect(await refusalOf(theirs.href)).toBe(
+      `the store has version ${version} and this user may not migrate it to ${schemaVersion} ` +
+        `(must be owner of table ${of.tables.cubby_record_8}): start this version once as the owner of its tables`,
+    )
+    expect({ content: await contentBefore(url, of), schema: await schemaOf(url) }).toEqual(before)
+    await migrate(url)
+    const engine = await open(theirs.href)
+    expect((await engine.organizations.list()).length).toBeGreaterThan(0)
+    await engine.close()
+  },
+)
 
 // ── Whole processes ────────────────────────────────────────────────────────────────────────────────────────
 
-/** A server on the store at `url`, its clock a day after the writing of version 1. Not started. */
-const serverOn = (url: string, dataDir: string): Server => {
-  const server = new Server({ dataDir, store: url, clock: true })
-  server.setClock(expected.writtenAtMs + dayMs - Date.now())
+/** A server on the store at `url`, its clock a day after the writing of the version. Not started. */
+const serverOn = (url: string, dataDir: string, { name }: Released = v1, files?: string): Server => {
+  const server = new Server({ dataDir, store: url, files, clock: true })
+  server.setClock(readExpected(name).writtenAtMs + dayMs - Date.now())
   return server
 }
 
 describe('a server that is killed in the middle of the migration', () => {
-  for (const [where, sql] of [
-    ['before it has changed anything', 'lock table cubby_records in access share mode'],
+  for (const [of, where, sql] of released.flatMap((of) => [
+    [of, 'before it has changed anything', `lock table ${of.tables.cubby_record_8} in access share mode`] as const,
     // This lock is needed later: tables, indexes and sequences have their new names by then, uncommitted.
-    ['when everything is renamed', 'lock table cubby_store in access share mode'],
-  ] as const) {
-    test(`${where}: the store is as it was, and the next start migrates it`, async () => {
-      const url = await copyOfV1()
-      const before = { content: await contentOf(url, 1), schema: await schemaOf(url) }
+    [of, 'when everything is renamed', 'lock table cubby_store in access share mode'] as const,
+  ])) {
+    test(`from version ${of.version}, ${where}: the store is as it was, and the next start migrates it`, async () => {
       const dataDir = makeTempDir()
-      const server = serverOn(url, dataDir)
+      const copy = await kind.copy(folderOf(of.name), dataDir)
+      const url = copy.store!
+      const before = { content: await contentBefore(url, of), schema: await schemaOf(url) }
+      const server = serverOn(url, dataDir, of, copy.files)
       try {
         const holder = await hold(url, sql)
         const starting = server.start().catch((error: Error) => error.message)
@@ -295,11 +354,11 @@ describe('a server that is killed in the middle of the migration', () => {
           )
           return rows.length === 0 ? true : undefined
         })
-        expect({ content: await contentOf(url, 1), schema: await schemaOf(url) }).toEqual(before)
+        expect({ content: await contentBefore(url, of), schema: await schemaOf(url) }).toEqual(before)
 
         await server.start()
         expect(await versionOf(url)).toBe(schemaVersion)
-        expect(await findChangedAnswers(server, expected)).toEqual([])
+        expect(await findChangedAnswers(server, readExpected(of.name))).toEqual([])
         expect(await server.cubby('verify')).toMatchObject({ exitCode: 0 })
       } finally {
         await server.stop()
@@ -340,7 +399,7 @@ test('two servers that start at once on a store of version 1 both serve it: a cu
     await Promise.all(servers.map((server) => server.start()))
     const migrated = servers.flatMap(({ log }) => log.filter(({ message }) => message === 'the store was migrated'))
     expect(migrated).toHaveLength(1)
-    const [one, other] = servers.map((server) => server.as(expected.keys.secret!)) as [Api, Api]
+    const [one, other] = servers.map((server) => server.as(readExpected('v1').keys.secret!)) as [Api, Api]
     const query = { index: 't', limit: 3 }
     const first = (await one.post('/v1/app/people/query', query)).body
     const next = await other.post('/v1/app/people/query', { ...query, cursor: first.cursor })
@@ -353,11 +412,15 @@ test('two servers that start at once on a store of version 1 both serve it: a cu
   }
 })
 
-// ── Version 0.1 on the same store ──────────────────────────────────────────────────────────────────────────────────
+// ── Processes of older versions on the same store ────────────────────────────────────────────────────────────────────
 
-describe('a process of version 0.1', () => {
+describe.each(released.map((of) => [of.version, of] as const))('a process of store version %d', (version, of) => {
+  const expected = readExpected(of.name)
+
   test('with traffic before, during and after the migration: what it acknowledged is there, and it writes nothing afterwards', async () => {
-    const old = await openCopy(kind, folderOf('v1'), expected, dayMs, { program })
+    const old = await openCopy(kind, folderOf(of.name), expected, dayMs, {
+      program: await programOf(of.name),
+    })
     const url = old.copy.store!
     const api = old.as(expected.keys.secret!)
     const people = '/v1/app/people'
@@ -404,17 +467,17 @@ describe('a process of version 0.1', () => {
 
       await migrate(url)
       migratedAt = performance.now()
-      const sweepsLogged = () => old.log.filter(({ message }) => message === 'sweep failed; it goes on later').length
+      const sweepsLogged = () => old.log.filter(({ message }) => message.startsWith('sweep failed; ')).length
       // Sweeps would remove these at once: an expired record, and a table past its recovery with a record.
       await postgres.query(
-        `insert into cubby_record (id, table_id, hash_key, range_key, updated_at, ttl_seconds, data)
-           select nextval('cubby_record_id'), id, 'expired', '', 1, 1, '{}' from cubby_table where name = 'people';
-         insert into cubby_table (org_id, db, name, indices, created_at, deleted_at_ms) values (1, 'app', 'old', '{}', 1, 1);
-         insert into cubby_record (id, table_id, hash_key, range_key, updated_at, data)
-           select nextval('cubby_record_id'), id, 'in it', '', 1, '{}' from cubby_table where name = 'old'`,
+        `insert into cubby_record_8 (id, table_id, hash_key, range_key, updated_at, ttl_seconds, data)
+           select nextval('cubby_record_id'), id, 'expired', '', 1, 1, '{}' from cubby_table_8 where name = 'people';
+         insert into cubby_table_8 (org_id, db, name, indices, created_at, deleted_at_ms) values (1, 'app', 'old', '{}', 1, 1);
+         insert into cubby_record_8 (id, table_id, hash_key, range_key, updated_at, data)
+           select nextval('cubby_record_id'), id, 'in it', '', 1, '{}' from cubby_table_8 where name = 'old'`,
         url,
       )
-      const migrated = await contentOf(url, 7)
+      const migrated = await contentAfter(url, of)
       const logged = sweepsLogged()
       // It finds no keys any more, so there are no uses of keys to write either.
       await eventually('requests of each kind, and sweeps after the migration', () => {
@@ -426,10 +489,10 @@ describe('a process of version 0.1', () => {
 
       // No request succeeded, and nothing was written: rows, epoch and sequences are the same.
       expect(after().filter(({ status }) => status < 500)).toEqual([])
-      expect(await contentOf(url, 7)).toEqual(migrated)
+      expect(await contentAfter(url, of)).toEqual(migrated)
 
-      // docs/engines.md says that it calls itself ready, but finds no key and no table when its lease has ended.
-      expect((await old.request('GET', '/readyz')).status).toBe(200)
+      // docs/engines.md says that 0.1 calls itself ready, but finds no key and no table when its lease has ended.
+      if (version === 1) expect((await old.request('GET', '/readyz')).status).toBe(200)
       for (const path of [people, '/v1']) {
         await eventually(`GET ${path} finds no key`, async () =>
           (await api.get(path)).status === 500 ? true : undefined,
@@ -440,7 +503,7 @@ describe('a process of version 0.1', () => {
       expect((await old.cubby('keys', 'create', '--org', 'acme', '--kind', 'secret')).exitCode).toBe(1)
       expect((await old.cubby('orgs', 'create', 'late')).exitCode).toBe(1)
       expect(await old.end('SIGTERM')).toBe(0)
-      expect(await contentOf(url, 7)).toEqual(migrated)
+      expect(await contentAfter(url, of)).toEqual(migrated)
     } finally {
       stopped = true
       await old.stop()
@@ -451,27 +514,28 @@ describe('a process of version 0.1', () => {
       answers.filter(({ kind, status }) => kinds.includes(kind) && status < 300).map(({ name }) => name)
     const column = async (sql: string): Promise<Set<unknown>> =>
       new Set((await postgres.query(sql, url)).map((row) => Object.values(row)[0]))
-    const hashKeys = await column(`select encode(hash_key, 'hex') from cubby_record`)
+    const hashKeys = await column(`select encode(hash_key, 'hex') from cubby_record_8`)
     const records = { has: (name: string) => hashKeys.has(Buffer.from(name).toString('hex')) }
     const deleted = new Set(answers.filter(({ kind }) => kind === 'delete').map(({ name }) => name))
     const putNames = succeeded('put', 'put if absent', 'batch', 'mixed batch')
     expect(putNames.length).toBeGreaterThan(100)
     expect(putNames.filter((name) => !deleted.has(name) && !records.has(name))).toEqual([])
     expect(succeeded('delete').filter((name) => records.has(name))).toEqual([])
-    const tables = await column('select name from cubby_table')
+    const tables = await column('select name from cubby_table_8')
     expect(succeeded('table').filter((name) => !tables.has(name))).toEqual([])
-    const keys = await column('select name from cubby_api_key')
+    const keys = await column('select name from cubby_api_key_8')
     expect(succeeded('key').filter((name) => !keys.has(JSON.stringify(name)))).toEqual([])
     const engine = await open(url)
-    await postgres.query(`delete from cubby_table where name = 'old'`, url)
+    await postgres.query(`delete from cubby_table_8 where name = 'old'`, url)
     expect(await Array.fromAsync(engine.maintenance.check())).toEqual([expect.stringContaining('"in it"')])
     await engine.close()
   })
 
   test('that starts on a migrated store refuses it in one line and changes nothing', async () => {
-    const url = await copyOfV1()
+    const url = await copyOf(of.name)
     await migrate(url)
-    const before = { content: await contentOf(url, 7), schema: await schemaOf(url) }
+    const program = await programOf(of.name)
+    const before = { content: await contentAfter(url, of), schema: await schemaOf(url) }
     for (const command of [
       ['serve', '--port', '0'],
       ['orgs', 'create', 'late'],
@@ -480,22 +544,22 @@ describe('a process of version 0.1', () => {
     ]) {
       const { exitCode, stderr } = await runCubby([...command, '--store', url], { program })
       expect(exitCode).toBe(1)
-      expect(stderr).toContain(`the store has version ${schemaVersion}; this Cubby knows versions up to 1`)
+      expect(stderr).toContain(`the store has version ${schemaVersion}; this Cubby knows versions up to ${version}`)
       expect(stderr.trim().split('\n')).toHaveLength(1)
     }
-    expect({ content: await contentOf(url, 7), schema: await schemaOf(url) }).toEqual(before)
+    expect({ content: await contentAfter(url, of), schema: await schemaOf(url) }).toEqual(before)
   })
 
   test('that starts while the store is being migrated waits for it, and refuses it', async () => {
-    const url = await copyOfV1()
-    const holder = await hold(url, 'lock table cubby_records in access share mode')
+    const url = await copyOf(of.name)
+    const holder = await hold(url, `lock table ${of.tables.cubby_record_8} in access share mode`)
     const opening = open(url)
     await waitForLockWait()
-    const starting = runCubby(['orgs', 'create', 'late', '--store', url], { program })
+    const starting = runCubby(['orgs', 'create', 'late', '--store', url], { program: await programOf(of.name) })
     await holder.end()
     await (await opening).close()
     const { exitCode } = await starting
-    const names = await postgres.query('select name from cubby_organization', url)
+    const names = await postgres.query('select name from cubby_organization_8', url)
     // It may have read the version before the migration took its locks: then its write came before, or failed.
     expect(exitCode === 0).toBe(names.some(({ name }) => name === 'late'))
   })
@@ -505,13 +569,13 @@ test('a store of a newer version is refused, by servers and commands', async () 
   const url = await copyOfV1()
   await migrate(url)
   await postgres.query(`update cubby_store set version = ${schemaVersion + 1}`, url)
-  const before = await contentOf(url, 7)
+  const before = await contentAfter(url, v1)
   const line = `the store has version ${schemaVersion + 1}; this Cubby knows versions up to ${schemaVersion}: start a newer one`
   for (const command of [['serve', '--port', '0'], ['orgs', 'create', 'late'], ['verify']]) {
     const { exitCode, stderr } = await runCubby([...command, '--store', url])
     expect({ exitCode, stderr: stderr.trim() }).toEqual({ exitCode: 1, stderr: expect.stringContaining(line) })
   }
-  expect(await contentOf(url, 7)).toEqual(before)
+  expect(await contentAfter(url, v1)).toEqual(before)
 })
 
 test.each([2, 3, 4, 5, 6])(
@@ -519,7 +583,7 @@ test.each([2, 3, 4, 5, 6])(
   async (version) => {
     const [url, dataDir] = [await copyOfV1(), makeTempDir()]
     await postgres.query(`update cubby_store set version = ${version}`, url)
-    const before = { content: await contentOf(url, 1), schema: await schemaOf(url) }
+    const before = { content: await contentBefore(url, v1), schema: await schemaOf(url) }
     const line =
       `the store has version ${version}, which only development builds between 0.1 and 0.2 wrote, and this Cubby does not ` +
       'migrate it: export its data with the build that wrote it, and import it into a new store'
@@ -537,16 +601,16 @@ test.each([2, 3, 4, 5, 6])(
       expect([command[0], exitCode, stdout]).toEqual([command[0]!, 1, ''])
       expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(line)])
     }
-    expect({ content: await contentOf(url, 1), schema: await schemaOf(url) }).toEqual(before)
+    expect({ content: await contentBefore(url, v1), schema: await schemaOf(url) }).toEqual(before)
     expect(await versionOf(url)).toBe(version)
     removeTempDir(dataDir)
   },
 )
 
-test('the store of version 1 is what this file says it is', () => {
-  const text = readFileSync(join(folderOf('v1'), 'cubby.sql'), 'utf8')
-  for (const [name, oldName] of Object.entries(oldTableNames)) {
-    expect(text).toContain(`create table cubby_${oldName} (`)
-    expect(text).not.toContain(`cubby_${name} `)
+test.each(released)('the store of $name is what this file says it is', ({ name, tables }) => {
+  const text = readFileSync(join(folderOf(name), 'cubby.sql'), 'utf8')
+  for (const [newName, oldName] of Object.entries(tables)) {
+    expect(text).toContain(`create table ${oldName} (`)
+    expect(text).not.toContain(`${newName} `)
   }
 })

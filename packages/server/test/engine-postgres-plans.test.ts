@@ -93,21 +93,21 @@ const dueRows = 20
  * store.
  */
 const onFiles: { statement: Statement; values: Value[]; looks: Record<string, RegExp> }[] = [
-  { statement: files.lockFile, values: key, looks: { cubby_record_pkey: /range_key =/ } },
-  { statement: files.deleteFile, values: key, looks: { cubby_record_pkey: /range_key =/ } },
-  { statement: files.freeOldBlob, values: [...key, 5], looks: { cubby_record_pkey: /range_key =/ } },
+  { statement: files.lockFile, values: key, looks: { cubby_record_8_pkey: /range_key =/ } },
+  { statement: files.deleteFile, values: key, looks: { cubby_record_8_pkey: /range_key =/ } },
+  { statement: files.freeOldBlob, values: [...key, 5], looks: { cubby_record_8_pkey: /range_key =/ } },
   ...(['none', 'absent'] as const).map((kind) => ({
     statement: files.putFile(kind),
     values: [1, bytes('#'), bytes('new'), ...put.slice(3)],
-    looks: { cubby_blob_pkey: /\(id =/, cubby_blob_by_id: /id =/ },
+    looks: { cubby_blob_8_pkey: /\(id =/, cubby_blob_by_id: /id =/ },
   })),
   // They find their row as a unique index does: not by a plan.
   { statement: files.insertFile, values: [1, bytes('#'), bytes('new'), ...put.slice(3, -1)], looks: {} },
   { statement: files.insertBlob, values: [1, 'new', 5], looks: {} },
   { statement: files.makeDead, values: [1, blobId(7), 5], looks: {} },
-  { statement: files.makeLive, values: [1, blobId(10_000)], looks: { cubby_blob_pkey: /table_id = .*\(id =/ } },
-  { statement: files.isPending, values: [1, blobId(7)], looks: { cubby_blob_pkey: /table_id = .*\(id =/ } },
-  { statement: files.giveUp, values: [1, blobId(7), 5], looks: { cubby_blob_pkey: /table_id = .*\(id =/ } },
+  { statement: files.makeLive, values: [1, blobId(10_000)], looks: { cubby_blob_8_pkey: /table_id = .*\(id =/ } },
+  { statement: files.isPending, values: [1, blobId(7)], looks: { cubby_blob_8_pkey: /table_id = .*\(id =/ } },
+  { statement: files.giveUp, values: [1, blobId(7), 5], looks: { cubby_blob_8_pkey: /table_id = .*\(id =/ } },
   { statement: files.postpone, values: [[blobId(7), blobId(8)], 5], looks: { cubby_blob_by_id: /id = ANY/ } },
   { statement: files.abandonBlob, values: [blobId(7), 5], looks: { cubby_blob_by_id: /id =/ } },
   { statement: files.forgetBlobs, values: [[blobId(7), blobId(8)]], looks: { cubby_blob_by_id: /id = ANY/ } },
@@ -116,39 +116,43 @@ const onFiles: { statement: Statement; values: Value[]; looks: Record<string, Re
     values: [1_000_000, dueRows, 5],
     // Either of the two finds a blob by its id.
     looks: {
-      ...{ cubby_blob_by_due: /due_at_ms <=/, cubby_blob_pkey: /table_id = .*\(id =/, cubby_blob_by_id: /id =/ },
+      ...{ cubby_blob_by_due: /due_at_ms <=/, cubby_blob_8_pkey: /table_id = .*\(id =/, cubby_blob_by_id: /id =/ },
     },
   },
   { statement: files.findDue, values: [1_000_000, dueRows], looks: { cubby_blob_by_due: /due_at_ms <=/ } },
   {
     statement: files.takeDueOfTable,
     values: [1, [blobId(7), blobId(8)], 1_000, 5],
-    looks: { cubby_blob_pkey: /table_id = .*\(id = ANY/ },
+    looks: { cubby_blob_8_pkey: /table_id = .*\(id = ANY/ },
   },
   {
     statement: sweepInOne,
     values: [5_000_000_000, dueRows, 5],
-    looks: { cubby_record_by_ttl: /ttl_seconds <=/, cubby_record_pkey: /table_id = .*range_key =/ },
+    looks: { cubby_record_by_ttl: /ttl_seconds <=/, cubby_record_8_pkey: /table_id = .*range_key =/ },
   },
   {
     statement: nextBlobs,
     values: [1, blobId(7), dueRows],
-    looks: { cubby_blob_pkey: /table_id = .*\(id >/, cubby_record_by_i3: /table_id = .*i3_hash =/ },
+    looks: { cubby_blob_8_pkey: /table_id = .*\(id >/, cubby_record_by_i3: /table_id = .*i3_hash =/ },
   },
   {
     statement: nextRecords.bucket,
     values: [1, bytes('ssame'), bytes('00000001'), dueRows],
-    looks: { cubby_record_pkey: /ROW\(hash_key, range_key\) >/, cubby_blob_pkey: /\(id =/, cubby_blob_by_id: /id =/ },
+    looks: {
+      cubby_record_8_pkey: /ROW\(hash_key, range_key\) >/,
+      cubby_blob_8_pkey: /\(id =/,
+      cubby_blob_by_id: /id =/,
+    },
   },
   {
     statement: findTable,
     values: [1, 'app', 'table', 'table-7'],
-    looks: { cubby_table_by_name: /name =/, cubby_organization_pkey: /id =/ },
+    looks: { cubby_table_by_name: /name =/, cubby_organization_8_pkey: /id =/ },
   },
   {
     statement: findTableByPublicId,
     values: ['bkt_7'],
-    looks: { cubby_table_by_public_id: /public_id =/, cubby_organization_pkey: /id =/ },
+    looks: { cubby_table_by_public_id: /public_id =/, cubby_organization_8_pkey: /id =/ },
   },
   // The purge of an organization, beside those that are not deleted.
   {
@@ -163,7 +167,7 @@ const onFiles: { statement: Statement; values: Value[]; looks: Record<string, Re
   {
     statement: purges.removeKeys,
     values: [1, dueRows],
-    looks: { cubby_api_key_by_org: /org_id =/, cubby_api_key_pkey: /seq =/ },
+    looks: { cubby_api_key_by_org: /org_id =/, cubby_api_key_8_pkey: /seq =/ },
   },
 ]
 
@@ -214,7 +218,7 @@ const planOf = async (client: pg.Client, statement: Statement, values: Value[]):
 }
 
 const indexOf = (index: Scan['index']): string =>
-  index === 'primary' ? 'cubby_record_pkey' : `cubby_record_by_${index === 't' ? 'time' : index}`
+  index === 'primary' ? 'cubby_record_8_pkey' : `cubby_record_by_${index === 't' ? 'time' : index}`
 
 // ── The store ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -223,19 +227,19 @@ const fill = (client: pg.Client): Promise<unknown> => {
   const hash = `convert_to('s' || case when n % 4 = 0 then n::text else 'same' end, 'UTF8')`
   const range = `convert_to('n' || lpad((n % 1000)::text, 16, '0'), 'UTF8')`
   return client.query(`
-    insert into cubby_record (id, table_id, hash_key, range_key, updated_at, ttl_seconds, data, ${indexColumns.join(', ')})
+    insert into cubby_record_8 (id, table_id, hash_key, range_key, updated_at, ttl_seconds, data, ${indexColumns.join(', ')})
     select t * 1000000 + n, t, ${hash}, convert_to(lpad(n::text, 8, '0'), 'UTF8'), n, case when n % 10 = 0 then 4e9 end,
       '{"n":' || n || '}', ${slots.map(() => `${hash}, ${range}`).join(', ')}
     from generate_series(1, 2) t, generate_series(1, ${rowsInTable}) n;
-    insert into cubby_blob (table_id, id, state, due_at_ms)
+    insert into cubby_blob_8 (table_id, id, state, due_at_ms)
     select t, 'b' || lpad(n::text, 7, '0'), case when n % 10 = 0 then 'pending' else 'live' end,
       case when n % 10 = 0 then n end
     from generate_series(1, 2) t, generate_series(1, ${rowsInTable}) n;
-    insert into cubby_table (org_id, db, kind, name, indices, public_id, created_at)
+    insert into cubby_table_8 (org_id, db, kind, name, indices, public_id, created_at)
     select 1, 'app', kind, 'table-' || n, '{}', case when kind = 'bucket' then 'bkt_' || n end, 1
     from generate_series(1, 5000) n, unnest(array['table', 'bucket']) kind;
-    insert into cubby_organization (id, name, created_at) select n, 'org-' || n, 1 from generate_series(1, 5000) n;
-    insert into cubby_api_key (id, org_id, kind, hash, last_four, created_at)
+    insert into cubby_organization_8 (id, name, created_at) select n, 'org-' || n, 1 from generate_series(1, 5000) n;
+    insert into cubby_api_key_8 (id, org_id, kind, hash, last_four, created_at)
     select 'key_' || n, 1, 'secret', 'hash-' || n, '0000', 1 from generate_series(1, 5000) n`)
 }
 
@@ -317,7 +321,7 @@ for (const [name, prepare] of Object.entries(circumstances)) {
       for (const [statement, values] of reads) {
         const looks = (await planOf(client, statement, values)).filter(isScan)
         expect(looks).toHaveLength(1)
-        expect(looks[0]).toMatchObject({ 'Index Name': 'cubby_record_pkey', 'Actual Rows': 1 })
+        expect(looks[0]).toMatchObject({ 'Index Name': 'cubby_record_8_pkey', 'Actual Rows': 1 })
         expect(looks[0]!['Index Cond']).toContain('range_key =')
       }
     })
@@ -327,7 +331,7 @@ for (const [name, prepare] of Object.entries(circumstances)) {
         .filter(isScan)
         .filter((node) => !/^Function/.test(node['Node Type']))
       expect(looks).toHaveLength(1)
-      expect(looks[0]).toMatchObject({ 'Index Name': 'cubby_record_pkey', 'Actual Rows': 1, 'Actual Loops': found })
+      expect(looks[0]).toMatchObject({ 'Index Name': 'cubby_record_8_pkey', 'Actual Rows': 1, 'Actual Loops': found })
       expect(looks[0]!['Index Cond']).toMatch(/table_id = .*hash_key = .*range_key = /)
     })
 
@@ -346,7 +350,7 @@ for (const [name, prepare] of Object.entries(circumstances)) {
     test('puts and deletes find their row, their table, their key and their organization by the primary keys', async () => {
       for (const [statement, values] of writes) {
         for (const node of (await planOf(client, statement, values)).filter(isScan)) {
-          expect(node['Index Name']).toMatch(/^cubby_(record|table|api_key|organization)_pkey$/)
+          expect(node['Index Name']).toMatch(/^cubby_(record|table|api_key|organization)_8_pkey$/)
           expect(node['Index Cond']).toMatch(/range_key =|\((id|seq) =/)
         }
       }

@@ -179,7 +179,7 @@ describe('with every connection taken', () => {
         await engine.tables.find(tenant.org.id, address.db, address.table)
         await engine.secrets.at(startMs)
         await put('locked')
-        await locker.run('begin; select 1 from cubby_record for update')
+        await locker.run('begin; select 1 from cubby_record_8 for update')
         const blocked = put('locked')
         const ask = (apiKey: ApiKey, i: number): Promise<unknown> => {
           // With a condition: such puts do not go together.

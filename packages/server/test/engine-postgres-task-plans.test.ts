@@ -23,14 +23,14 @@ const key = Buffer.from('k1')
 
 /** The statements, each with the indexes that it may look into, and what it looks for. */
 const cases: { statement: Statement; values: Value[]; looks: Record<string, RegExp> }[] = [
-  { statement: sql.getRun, values: [1, 'f7'], looks: { cubby_run_pkey: /task_id = .*id =/ } },
-  { statement: sql.lockRun, values: [1, 'f7'], looks: { cubby_run_pkey: /task_id = .*id =/ } },
-  { statement: sql.removeRun, values: [1, 'f7'], looks: { cubby_run_pkey: /task_id = .*id =/ } },
-  { statement: sql.mergeRun, values: [1, 'f7', '{}', 1, 1], looks: { cubby_run_pkey: /task_id = .*id =/ } },
+  { statement: sql.getRun, values: [1, 'f7'], looks: { cubby_run_8_pkey: /task_id = .*id =/ } },
+  { statement: sql.lockRun, values: [1, 'f7'], looks: { cubby_run_8_pkey: /task_id = .*id =/ } },
+  { statement: sql.removeRun, values: [1, 'f7'], looks: { cubby_run_8_pkey: /task_id = .*id =/ } },
+  { statement: sql.mergeRun, values: [1, 'f7', '{}', 1, 1], looks: { cubby_run_8_pkey: /task_id = .*id =/ } },
   {
     statement: sql.changeRun,
     values: [1, 'f7', 'failed', 1, 1, 'f', null, null, null, 1, 1, null, null, null],
-    looks: { cubby_run_pkey: /task_id = .*id =/ },
+    looks: { cubby_run_8_pkey: /task_id = .*id =/ },
   },
   { statement: sql.addRun, values: [1, 'new', '{}', null, 0, nowMs], looks: {} },
   { statement: sql.lockRunningOfKey, values: [1, key], looks: { cubby_run_by_running_key: /task_id = .*key =/ } },
@@ -44,12 +44,12 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
   {
     statement: sql.lockQueuedOfSameKey,
     values: [1, 'q1'],
-    looks: { cubby_run_by_queued_key: /task_id = .*key =/, cubby_run_pkey: /task_id = .*id =/ },
+    looks: { cubby_run_by_queued_key: /task_id = .*key =/, cubby_run_8_pkey: /task_id = .*id =/ },
   },
   {
     statement: sql.lockRunningOfSameKey,
     values: [1, 'q1'],
-    looks: { cubby_run_by_running_key: /task_id = .*key =/, cubby_run_pkey: /task_id = .*id =/ },
+    looks: { cubby_run_by_running_key: /task_id = .*key =/, cubby_run_8_pkey: /task_id = .*id =/ },
   },
   {
     statement: sql.takeDue,
@@ -80,8 +80,8 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
     // One look for each task, of so many of each organization.
     looks: {
       ...{ cubby_run_due: /task_id = .*held =/, cubby_task_pushing_by_org: /org_id >|org_id <= .*ROW\(|^$/ },
-      cubby_table_pkey: /id =/,
-      cubby_organization_pkey: /id =/,
+      cubby_table_8_pkey: /id =/,
+      cubby_organization_8_pkey: /id =/,
     },
   },
   {
@@ -94,7 +94,7 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
     values: [nowMs, dueRows, 0, 0],
     looks: {
       cubby_run_by_status: /task_id = .*status = .*updated_at <=/,
-      cubby_run_pkey: /task_id = .*id =/,
+      cubby_run_8_pkey: /task_id = .*id =/,
     },
   },
   {
@@ -102,11 +102,11 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
     values: [nowMs, dueRows, 3_600_000, Buffer.from('schedule')],
     looks: { cubby_run_by_status: /task_id = .*status = .*updated_at >/ },
   },
-  { statement: sql.anyRun, values: [1], looks: { cubby_run_pkey: /task_id =/, cubby_run_by_time: /task_id =/ } },
+  { statement: sql.anyRun, values: [1], looks: { cubby_run_8_pkey: /task_id =/, cubby_run_by_time: /task_id =/ } },
   {
     statement: nextRuns,
     values: [1, 'f7', dueRows],
-    looks: { cubby_run_pkey: /task_id = .*id >/, cubby_run_by_running_key: /task_id = .*key =/ },
+    looks: { cubby_run_8_pkey: /task_id = .*id >/, cubby_run_by_running_key: /task_id = .*key =/ },
   },
   { statement: tasks.taskState, values: [1, null, nowMs], looks: anyRegistry() },
   { statement: tasks.lockLimit, values: [1], looks: anyRegistry() },
@@ -126,8 +126,8 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
 
 function anyRegistry(): Record<string, RegExp> {
   return {
-    ...{ cubby_task_pkey: /table_id =/, cubby_table_pkey: /id =/ },
-    ...{ cubby_api_key_pkey: /seq =/, cubby_organization_pkey: /id =/ },
+    ...{ cubby_task_8_pkey: /table_id =/, cubby_table_8_pkey: /id =/ },
+    ...{ cubby_api_key_8_pkey: /seq =/, cubby_organization_8_pkey: /id =/ },
   }
 }
 
@@ -188,22 +188,22 @@ const backlog = 5_000
  */
 const fill = (client: pg.Client): Promise<unknown> =>
   client.query(`
-    insert into cubby_table (id, org_id, db, kind, name, indices, created_at)
+    insert into cubby_table_8 (id, org_id, db, kind, name, indices, created_at)
     select t, 1, 'app', 'task', 'task-' || t, '{}', 1 from generate_series(1, 2) t;
-    insert into cubby_task (table_id, declaration, updated_at, paused, pushes, keep_seconds, next_run_at, served_at, secrets)
+    insert into cubby_task_8 (table_id, declaration, updated_at, paused, pushes, keep_seconds, next_run_at, served_at, secrets)
     select t, '{}', 1, false, true, 0, 1, 1, '[]' from generate_series(1, 2) t;
-    insert into cubby_task (table_id, declaration, updated_at, paused, pushes, keep_seconds, next_run_at, secrets, org_id)
+    insert into cubby_task_8 (table_id, declaration, updated_at, paused, pushes, keep_seconds, next_run_at, secrets, org_id)
     select 1000 + n, '{}', 1, false, true, 0, n, '[]', greatest(1, n - ${backlog} + 10) from generate_series(1, ${backlog}) n;
-    insert into cubby_run (seq, task_id, id, status, run_at, attempt, held, created_at, updated_at, finished_at, payload)
+    insert into cubby_run_8 (seq, task_id, id, status, run_at, attempt, held, created_at, updated_at, finished_at, payload)
     select n, t, 'f' || n, 'succeeded', n, 1, false, n, n, n, '{}' from generate_series(1, 2) t, generate_series(1, ${rowsInTask}) n;
-    insert into cubby_run (seq, task_id, id, status, key, run_at, attempt, held, created_at, updated_at, payload)
+    insert into cubby_run_8 (seq, task_id, id, status, key, run_at, attempt, held, created_at, updated_at, payload)
     select ${rowsInTask} + n, t, 'q' || n, 'queued', convert_to('k' || n, 'UTF8'), ${nowMs} - 100 + n, 0, false, n, n, '{}'
     from generate_series(1, 2) t, generate_series(1, ${rowsInTask}) n;
-    insert into cubby_run (seq, task_id, id, status, key, run_at, attempt, held, lease, lease_until, created_at, updated_at, payload, org_id)
+    insert into cubby_run_8 (seq, task_id, id, status, key, run_at, attempt, held, lease, lease_until, created_at, updated_at, payload, org_id)
     select 3 * ${rowsInTask} + n, t, 'r' || n, 'running', convert_to('k' || n, 'UTF8'), n, 1, false, 'l', ${nowMs} - ${backlog} + n, n, n, '{}',
       greatest(1, n - ${backlog} + 10)
     from generate_series(1, 2) t, generate_series(1, ${backlog}) n;
-    insert into cubby_api_key (id, org_id, kind, hash, last_four, created_at)
+    insert into cubby_api_key_8 (id, org_id, kind, hash, last_four, created_at)
     select 'key_' || n, 1, 'secret', 'hash-' || n, '0000', 1 from generate_series(1, 5000) n`)
 
 const facts = { version: '', number: '18', numeric: 180_000, encoding: 'UTF8', fsync: 'on', citus: undefined }
@@ -254,7 +254,7 @@ for (const [name, prepare] of Object.entries(circumstances)) {
         const walks = nodes.filter(isWalk)
         // Two walk over all tasks.
         const isOfAll = statement === sql.sweepInOne || statement === sql.findFromAhead
-        const ofRuns = walks.filter((node) => !isOfAll || node['Relation Name'] !== 'cubby_task')
+        const ofRuns = walks.filter((node) => !isOfAll || node['Relation Name'] !== 'cubby_task_8')
         expect(ofRuns.length > 0).toBe(Object.keys(looks).length > 0)
         for (const node of ofRuns) {
           expect(Object.keys(looks)).toContain(node['Index Name']!)

@@ -118,7 +118,7 @@ describe('claimers on several pools', () => {
           // The condition makes a second count of the run impossible to overlook.
           const records = [putOf(table, id, { data: { n: 1 }, condition: 'absent' })]
           const tasks = [{ op: 'finish' as const, task: bench.task, id, finish: { lease: lease!, result: null } }]
-          const done = await orFailure(engine.runs.applyBatch(caller, { table, records, tasks }, 0))
+          const done = await orFailure(engine.runs.applyBatch(caller, { parts: [{ table, records }], tasks }, 0))
           if (done?.applied === false) expect(done).toMatchObject({ refused: 'lease_lost' })
         }
         await orFailure(engine.runs.expireLeases(0, 50))
@@ -189,8 +189,8 @@ describe('claimers on several pools', () => {
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     try {
-      await client.query(`begin; select 1 from cubby_task where table_id = ${one.task.id} for update;
-        select 1 from cubby_run where id = '${locked.id}' for update`)
+      await client.query(`begin; select 1 from cubby_task_8 where table_id = ${one.task.id} for update;
+        select 1 from cubby_run_8 where id = '${locked.id}' for update`)
       expect(await second.claim()).toHaveLength(1)
       expect((await unlimited.claim(5)).map(({ id }) => id)).toEqual([free.id])
       let claimed: Run[] | undefined
@@ -253,8 +253,7 @@ describe('processes that add at once', () => {
           from.runs.applyBatch(
             caller,
             {
-              table,
-              records: [putOf(table, `o${i}`)],
+              parts: [{ table, records: [putOf(table, `o${i}`)] }],
               // In both orders: they must not wait for each other for ever.
               tasks: (i % 2 === 0 ? ['a', 'b'] : ['b', 'a']).map((key) => ({
                 ...{ op: 'run', task: bench.task, run: newRun({ key }) },
@@ -296,7 +295,7 @@ test('batches that finish a run of one key and run the others never deadlock', a
           // Each in another order, and after what it finishes.
           const others = keys.map((_, i) => keys[(i + me) % keys.length]!)
           const adds = others.map((key) => ({ op: 'run', task: bench.task, run: newRun({ key }) }))
-          const batch = { table: undefined, records: [], tasks: [finish, ...adds] as never }
+          const batch = { parts: [], tasks: [finish, ...adds] as never }
           expect(await from.runs.applyBatch(caller, batch, Date.now())).toMatchObject({ applied: true })
           done++
         }
@@ -499,7 +498,7 @@ describe('a clock that jumps', () => {
 
 test('of several processes one creates the run of a schedule', async () => {
   const bench = await makeBench(engine, { schedule: { every: 31_536_000, payload: '{}' } })
-  await server.query(`update cubby_task set next_run_at = 1`, url)
+  await server.query(`update cubby_task_8 set next_run_at = 1`, url)
   const created = await withEngines(4, (engines) =>
     Promise.all([...engines, ...engines].map((from) => from.runs.fireSchedules(0, 10))),
   )
@@ -511,12 +510,12 @@ test('of several processes one applies an expired lease', async () => {
   const bench = await makeBench(engine)
   for (let i = 0; i < 10; i++) await bench.add({ key: `k${i % 5}-${i}` })
   await bench.claim(10)
-  await server.query('update cubby_run set lease_until = 1', url)
+  await server.query('update cubby_run_8 set lease_until = 1', url)
   const expired = await withEngines(4, (engines) =>
     Promise.all([...engines, ...engines].map((from) => from.runs.expireLeases(0, 100))),
   )
   expect(expired.flat()).toHaveLength(10)
-  expect(await server.query('select distinct attempt::int, status from cubby_run', url)).toEqual([
+  expect(await server.query('select distinct attempt::int, status from cubby_run_8', url)).toEqual([
     { attempt: 1, status: 'queued' },
   ])
   await expectSound(engine)
@@ -532,7 +531,7 @@ test('a write of runs with a revoked key is refused, and a revocation waits for 
   await bench.add()
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  await client.query(`begin; select 1 from cubby_run where status = 'queued' for update`)
+  await client.query(`begin; select 1 from cubby_run_8 where status = 'queued' for update`)
   let isRevoked = false
   const revoking = engine.apiKeys.revoke(bench.tenant.operator, bench.tenant.apiKey.id, Date.now()).then(() => {
     isRevoked = true
@@ -573,7 +572,7 @@ test('a run that is queued behind one that ends at this moment is released by th
   await whileOpen(
     async (client) => {
       await client.query(
-        `insert into cubby_run (seq, task_id, id, status, key, run_at, attempt, held, created_at, updated_at, payload)
+        `insert into cubby_run_8 (seq, task_id, id, status, key, run_at, attempt, held, created_at, updated_at, payload)
          values (nextval('cubby_record_id'), ${bench.task.id}, 'behind', 'queued', 'k'::bytea, 1, 0, false, 1, 1, '{}')`,
       )
       const { rowCount } = await client.query(holdKey.text, [bench.task.id, Buffer.from('k')])
@@ -595,10 +594,10 @@ test('a run that is queued behind one that ends at this moment is released by th
 // Claims of a task with a limit lock its row, one after the other. A look that skipped it would come too late, again and again.
 test('a schedule whose task is locked at this moment is served when the lock ends', async () => {
   await makeBench(engine, { schedule: { every: 31_536_000, payload: '{}' } })
-  await server.query('update cubby_task set next_run_at = 1', url)
+  await server.query('update cubby_task_8 set next_run_at = 1', url)
   let firing: Promise<{ created: unknown[] }> | undefined
   await whileOpen(
-    (client) => client.query('select 1 from cubby_task for update'),
+    (client) => client.query('select 1 from cubby_task_8 for update'),
     async () => {
       firing = engine.runs.fireSchedules(0, 10)
       await eventually('it waits for the lock', async () => {
@@ -623,7 +622,7 @@ test('a schedule that this process cannot tell the next time of keeps no other f
     { tenant: strange.tenant, name: 'plain' },
   )
   await server.query(
-    `update cubby_task set next_run_at = 1, declaration = replace(declaration, 'Europe/Berlin', 'Europe/Atlantis')`,
+    `update cubby_task_8 set next_run_at = 1, declaration = replace(declaration, 'Europe/Berlin', 'Europe/Atlantis')`,
     url,
   )
   for (const [unknown, created] of [
@@ -663,7 +662,7 @@ describe('verify finds', () => {
     const bench = await makeBench(engine)
     const run = await bench.add()
     await expectSound(engine)
-    await server.query(`update cubby_run set ${change}`, url)
+    await server.query(`update cubby_run_8 set ${change}`, url)
     const taskId = change.startsWith('task_id') ? 999 : bench.task.id
     expect(await findings()).toEqual([`run ${run.id} (task ${taskId}): ${finding}`])
   })
@@ -673,10 +672,10 @@ describe('verify finds', () => {
     await bench.add({ key: 'k' })
     await bench.claim()
     const behind = await bench.add({ key: 'k' })
-    await server.query(`update cubby_run set held = false where id = '${behind.id}'`, url)
+    await server.query(`update cubby_run_8 set held = false where id = '${behind.id}'`, url)
     expect(await findings()).toEqual([`run ${behind.id} (task ${bench.task.id}): it does not wait for its key`])
-    await server.query(`update cubby_run set held = true where id = '${behind.id}'`, url)
-    await server.query('update cubby_task set table_id = 999', url)
+    await server.query(`update cubby_run_8 set held = true where id = '${behind.id}'`, url)
+    await server.query('update cubby_task_8 set table_id = 999', url)
     expect(await findings()).toEqual([
       `task ${bench.task.id} has no declaration`,
       'the declaration 999 belongs to no task',

@@ -174,7 +174,7 @@ const writes: Record<string, (engine: Engine) => Promise<() => Promise<unknown>>
     return () =>
       engine.runs.applyBatch(
         tenant.caller,
-        { table, records: [putOf(table, 'k')], tasks: [{ op: 'run', task, run }] },
+        { parts: [{ table, records: [putOf(table, 'k')] }], tasks: [{ op: 'run', task, run }] },
         Date.now(),
       )
   },
@@ -266,10 +266,10 @@ describe('as on Citus', () => {
 
 /** True if a statement needs the worker of one of these tables and tasks, also if it spans all workers. */
 const needsWorkerOf = ({ text, values }: ProxiedStatement, lostIds: number[]): boolean => {
-  if (!/\bcubby_(record|blob|run)\b/.test(text)) return false
+  if (!/\bcubby_((record|blob|run)_8|idempotency_key)\b/.test(text)) return false
   const ids = lostIds.map(String)
   if (/^\s*insert into/.test(text)) return values.slice(0, 2).some((value) => ids.includes(value ?? ''))
-  const places = [...text.matchAll(/\b(?:table|task)_id = \$(\d+)/g)].map(([, place]) => Number(place))
+  const places = [...text.matchAll(/\b(?:table|task|scope)_id = \$(\d+)/g)].map(([, place]) => Number(place))
   return places.length === 0 || places.some((place) => ids.includes(values[place - 1] ?? ''))
 }
 
@@ -384,13 +384,13 @@ describe('as on Citus, while a worker is lost', () => {
     for (let i = 0; i < 2; i++) purged.push(await engine.maintenance.purgeTables(later, 50))
     expect(purged).toEqual([1, 1])
     expect(await engine.maintenance.purgeTables(later, 50)).toBe(0)
-    expect(await server.query('select name from cubby_table order by id', url)).toEqual([
+    expect(await server.query('select name from cubby_table_8 order by id', url)).toEqual([
       { name: 'lost' },
       { name: 'lost' },
       { name: 'other' },
     ])
-    expect(await server.query('select count(*)::int as count from cubby_record', url)).toEqual([{ count: 1 }])
-    expect(await server.query('select count(*)::int as count from cubby_run', url)).toEqual([{ count: 1 }])
+    expect(await server.query('select count(*)::int as count from cubby_record_8', url)).toEqual([{ count: 1 }])
+    expect(await server.query('select count(*)::int as count from cubby_run_8', url)).toEqual([{ count: 1 }])
   })
 
   test('tasks are listed, the server is ready, and a metric and a line of the log say that a part is lost', async () => {
@@ -403,7 +403,9 @@ describe('as on Citus, while a worker is lost', () => {
         expect((await api.put(`/v1/app/_tasks/${name}`, { attempts: 1 })).status).toBe(201)
         expect((await api.post(`/v1/app/_tasks/${name}/run`, {})).status).toBe(201)
       }
-      const [row] = (await server.query(`select id::int from cubby_table where name = 'lost'`, url)) as [{ id: number }]
+      const [row] = (await server.query(`select id::int from cubby_table_8 where name = 'lost'`, url)) as [
+        { id: number },
+      ]
       const lossOf = async () => sumOf(await scrape(serving), 'cubby_postgres_part_lost')
       const lines = (text: string) => serving.log.filter(({ message }) => message.startsWith(text))
       await eventually('a look at all runs', async () => ((await lossOf()) === 0 ? true : undefined))

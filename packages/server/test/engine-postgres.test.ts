@@ -35,11 +35,11 @@ test('verify finds records of tables that do not exist, whatever ids they have',
     const last = await makeFixture(engine, {}, { tenant: first.tenant, name: 'last' })
     for (const fixture of [first, middle, last]) await fixture.put('sound')
     const between = middle.table.id
-    await server.query(`delete from cubby_table where id = ${between}`, url)
+    await server.query(`delete from cubby_table_8 where id = ${between}`, url)
     const strays = [-5, between, last.table.id + 1, last.table.id + 1_000]
     for (const id of strays) {
       await server.query(
-        `insert into cubby_record (id, table_id, hash_key, range_key, updated_at, data) values (1, ${id}, 'stray', '', 1, '{}')`,
+        `insert into cubby_record_8 (id, table_id, hash_key, range_key, updated_at, data) values (1, ${id}, 'stray', '', 1, '{}')`,
         url,
       )
     }

@@ -5,11 +5,17 @@ import { type QueuedWrite, WriteQueue } from '../src/engines/sqlite/write/write-
 // The work that is handed to the writer before its last commit is answered is bounded too. Without that, one organization's
 // backlog would lie in the writer, where no other organization has a turn.
 
-const nothing = { requests: 0, bytes: 0 }
+const nothing = { requests: 0, weight: 0 }
 
 /** A request of that many bytes, of an organization and an API key; its name stands where the command's kind would. */
 const waiting = (name: string, bytes = 1, orgId = 1, keySeq = 1): QueuedWrite =>
-  ({ command: { kind: name, fence: { orgId, keySeq } }, bytes, resolve() {}, reject() {} }) as unknown as QueuedWrite
+  ({
+    command: { kind: name, fence: { orgId, keySeq } },
+    bytes,
+    weight: bytes,
+    resolve() {},
+    reject() {},
+  }) as unknown as QueuedWrite
 
 const names = (taken: QueuedWrite[]): unknown[] => taken.map(({ command }) => command.kind)
 
@@ -22,27 +28,27 @@ const queueOf = (count: number, bytes = 1): WriteQueue => {
 describe('what leaves for the writer', () => {
   test('is with what left before it one commit, in requests', () => {
     expect(queueOf(300).take(nothing)).toHaveLength(commitRequestsMax)
-    expect(queueOf(300).take({ requests: commitRequestsMax - 10, bytes: 0 })).toHaveLength(10)
-    expect(queueOf(5).take({ requests: commitRequestsMax - 10, bytes: 0 })).toHaveLength(5)
-    expect(queueOf(300).take({ requests: commitRequestsMax, bytes: 0 })).toEqual([])
+    expect(queueOf(300).take({ requests: commitRequestsMax - 10, weight: 0 })).toHaveLength(10)
+    expect(queueOf(5).take({ requests: commitRequestsMax - 10, weight: 0 })).toHaveLength(5)
+    expect(queueOf(300).take({ requests: commitRequestsMax, weight: 0 })).toEqual([])
   })
 
   test('and in bytes; what does not fit stays, in its order', () => {
     const eighth = commitBytesMax / 8
     expect(queueOf(20, eighth).take(nothing)).toHaveLength(8)
     const queue = queueOf(20, eighth)
-    expect(names(queue.take({ requests: 5, bytes: 5 * eighth }))).toEqual(['0', '1', '2'])
-    expect(queue.take({ requests: 8, bytes: 8 * eighth })).toEqual([])
-    expect(names(queue.take({ requests: 7, bytes: 7 * eighth }))).toEqual(['3'])
+    expect(names(queue.take({ requests: 5, weight: 5 * eighth }))).toEqual(['0', '1', '2'])
+    expect(queue.take({ requests: 8, weight: 8 * eighth })).toEqual([])
+    expect(names(queue.take({ requests: 7, weight: 7 * eighth }))).toEqual(['3'])
   })
 
   test('a request larger than a commit leaves when nothing is ahead of it, and alone', () => {
     const queue = new WriteQueue()
     queue.push(waiting('large', commitBytesMax + 1))
     queue.push(waiting('small'))
-    expect(queue.take({ requests: 1, bytes: 1 })).toEqual([])
+    expect(queue.take({ requests: 1, weight: 1 })).toEqual([])
     expect(names(queue.take(nothing))).toEqual(['large'])
-    expect(names(queue.take({ requests: 1, bytes: commitBytesMax + 1 }))).toEqual([])
+    expect(names(queue.take({ requests: 1, weight: commitBytesMax + 1 }))).toEqual([])
     expect(names(queue.take(nothing))).toEqual(['small'])
     expect(queue.empty).toBe(true)
   })
@@ -50,13 +56,13 @@ describe('what leaves for the writer', () => {
   test('organizations have a turn each, however long the line of one is', () => {
     const queue = queueOf(400)
     queue.push(waiting('other', 1, 2))
-    expect(names(queue.take({ requests: commitRequestsMax - 2, bytes: 0 }))).toEqual(['0', 'other'])
+    expect(names(queue.take({ requests: commitRequestsMax - 2, weight: 0 }))).toEqual(['0', 'other'])
   })
 
   test('and so have the API keys of one organization', () => {
     const queue = queueOf(400)
     queue.push(waiting('other key', 1, 1, 2))
-    expect(names(queue.take({ requests: commitRequestsMax - 2, bytes: 0 }))).toEqual(['0', 'other key'])
+    expect(names(queue.take({ requests: commitRequestsMax - 2, weight: 0 }))).toEqual(['0', 'other key'])
   })
 })
 

@@ -50,10 +50,10 @@ const loadCopies =
       progress, payload, result, org_id`
     const copies = `cross join generate_series(1, ${count - 1}) n where`
     await server.query(
-      `insert into cubby_table (id, org_id, db, name, indices, created_at, kind)
-         select id + n, org_id, db, name || '-' || n, indices, created_at, kind from cubby_table ${copies} id = ${id};
-       insert into cubby_task (table_id, ${task}) select table_id + n, ${task} from cubby_task ${copies} table_id = ${id};
-       insert into cubby_run (seq, task_id, id, ${run}) select seq + n, task_id + n, id || n, ${run} from cubby_run
+      `insert into cubby_table_8 (id, org_id, db, name, indices, created_at, kind)
+         select id + n, org_id, db, name || '-' || n, indices, created_at, kind from cubby_table_8 ${copies} id = ${id};
+       insert into cubby_task_8 (table_id, ${task}) select table_id + n, ${task} from cubby_task_8 ${copies} table_id = ${id};
+       insert into cubby_run_8 (seq, task_id, id, ${run}) select seq + n, task_id + n, id || n, ${run} from cubby_run_8
          ${copies} task_id = ${id}`,
       url,
     )

@@ -40,6 +40,16 @@ test('a key revoked through one process is revoked for the other from the moment
   for (const server of servers) expect((await server.as(made.key).get('/v1')).body.error.code).toBe('revoked_api_key')
 })
 
+test('a key rolled through one process ends for the other from the moment of the answer', async () => {
+  const made = (await apis[0]!.post('/api/keys', { kind: 'secret' })).body
+  for (const server of servers) expect((await server.as(made.key).get('/v1')).status).toBe(200)
+  const rolled = (await apis[0]!.post(`/api/keys/${made.id}/roll`, { expiresAt: 0 })).body
+  for (const server of servers) {
+    expect((await server.as(made.key).get('/v1')).body.error.code).toBe('revoked_api_key')
+    expect((await server.as(rolled.key).get('/v1')).status).toBe(200)
+  }
+})
+
 test('a key revoked by the command is revoked for both from the moment it exits', async () => {
   const made = (await apis[0]!.post('/api/keys', { kind: 'secret' })).body
   for (const server of servers) expect((await server.as(made.key).get('/v1')).status).toBe(200)
@@ -57,6 +67,53 @@ test('a table deleted through one process is gone for the other, its writes too;
   expect((await apis[1]!.get('/v1/app/gone/a')).body.error.code).toBe('record_not_found')
 })
 
+test('of equal requests with one idempotency key through both processes one is applied, and all get its answer', async () => {
+  await apis[0]!.post('/v1/app/once')
+  for (let round = 0; round < 10; round++) {
+    const headers = { 'idempotency-key': `round-${round}` }
+    const count = { hashKey: 'n', increment: { '/n': 1 } }
+    const batch = { operations: [{ op: 'put', hashKey: `b${round}`, data: {}, ifUpdatedAt: null }] }
+    const patches = Array.from({ length: 20 }, (_, i) => apis[i % 2]!.request('PATCH', '/v1/app/once', count, headers))
+    const answers = await Promise.all(patches)
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
+    expect(answers.filter((answer) => !answer.headers.has('idempotency-replayed'))).toHaveLength(1)
+    expect(new Set(answers.map((answer) => answer.headers.get('etag'))).size).toBe(1)
+    const other = { 'idempotency-key': `batch-${round}` }
+    const batches = await Promise.all([0, 1, 0, 1].map((i) => apis[i]!.post('/v1/app/once/batch', batch, other)))
+    expect(batches.map(({ status }) => status)).toEqual(Array(4).fill(200))
+    // Another request under the key through the other process.
+    const different = await apis[round % 2]!.request('PATCH', '/v1/app/once', { ...count, merge: { round } }, headers)
+    expect(different.body.error.code).toBe('idempotency_key_reused')
+  }
+  expect((await apis[1]!.get('/v1/app/once/n')).body.data).toEqual({ n: 10 })
+})
+
+test('a key that one process applied and died with is answered by the other', async () => {
+  const sent = Array.from({ length: 10 }, (_, i) =>
+    apis[0]!
+      .request(
+        'PATCH',
+        '/v1/app/once',
+        { hashKey: `d${i}`, increment: { '/n': 1 } },
+        { 'idempotency-key': `death-${i}` },
+      )
+      .catch(() => undefined),
+  )
+  await Promise.race(sent)
+  await servers[0]!.kill()
+  await Promise.all(sent)
+  try {
+    for (let i = 0; i < 10; i++) {
+      const body = { hashKey: `d${i}`, increment: { '/n': 1 } }
+      const again = () => apis[1]!.request('PATCH', '/v1/app/once', body, { 'idempotency-key': `death-${i}` })
+      expect([(await again()).status, (await again()).headers.get('idempotency-replayed')]).toEqual([200, 'true'])
+      expect((await apis[1]!.get(`/v1/app/once/d${i}`)).body.data).toEqual({ n: 1 })
+    }
+  } finally {
+    await servers[0]!.start()
+  }
+})
+
 test('of writers in both processes that name the same version exactly one wins, and versions strictly increase', async () => {
   await apis[0]!.put('/v1/app/notes', { hashKey: 'race', data: {} })
   let last = 0
@@ -70,6 +127,19 @@ test('of writers in both processes that name the same version exactly one wins, 
     const statuses = (await Promise.all(writes)).map((answer) => answer.status).sort()
     expect(statuses).toEqual([200, ...Array(15).fill(412)])
   }
+})
+
+test('of patches through both processes none is lost, and none is refused because of another', async () => {
+  const patches = 120
+  const answers = await Promise.all(
+    Array.from({ length: patches }, (_, n) => {
+      const change = { hashKey: 'counted', increment: { '/n': 1 }, append: { '/list': [n] }, merge: { [`m${n}`]: n } }
+      return apis[n % 2]!.request('PATCH', '/v1/app/notes', change)
+    }),
+  )
+  expect(answers.map(({ status }) => status)).toEqual(Array(patches).fill(200))
+  const { n, list, ...merged } = (await apis[0]!.get('/v1/app/notes/counted')).body.data
+  expect([n, new Set(list).size, Object.keys(merged).length]).toEqual([patches, patches, patches])
 })
 
 test('what one process answered the other reads', async () => {
@@ -170,7 +240,7 @@ test('an organization deleted by the command is gone for both when it ends, its 
   await eventually('writes', () => (answers.length > 20 ? true : undefined))
   for (const server of servers) expect(await look(server)).toBe(200)
   expect((await runCubby(['orgs', 'delete', 'ends', '--confirm', 'ends', '--store', url])).exitCode).toBe(0)
-  const stored = () => postgres.query(`select count(*)::int as rows from cubby_record`, url)
+  const stored = () => postgres.query(`select count(*)::int as rows from cubby_record_8`, url)
   const atEnd = await stored()
   for (const [i, server] of servers.entries()) {
     expect((await both[i]!.get('/v1')).body.error.code).toBe('invalid_api_key')

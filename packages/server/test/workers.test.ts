@@ -100,12 +100,52 @@ describe.skipIf(process.platform !== 'linux' || !storeIsEmbedded())('serve --wor
     }
   })
 
+  test('of patches through all processes none is lost, and none is applied twice', async () => {
+    const patches = 250
+    let left = patches
+    const versions = new Set<number>()
+    await Promise.all(
+      connections.map(async (connection) => {
+        while (left-- > 0) {
+          const change = { hashKey: 'counted', increment: { '/n': 1 }, append: { '/list': [left] } }
+          const { status, body } = await ask(connection, 'PATCH', '/v1/app/notes', change)
+          expect(status).toBe(200)
+          versions.add(body.updatedAt)
+        }
+      }),
+    )
+    const { n, list } = (await api.get('/v1/app/notes/counted')).body.data
+    expect([n, new Set(list).size, versions.size]).toEqual([patches, patches, patches])
+  })
+
+  test('a patch that is refused through a worker names its field', async () => {
+    const change = { hashKey: 'refused', increment: { '/n': { by: -1, min: 0 } } }
+    for (const connection of connections) {
+      const { status, body } = await ask(connection, 'PATCH', '/v1/app/notes', change)
+      expect([status, body.error.field]).toEqual([412, 'increment["/n"]'])
+    }
+  })
+
   test('updatedAt strictly increases, whichever process writes', async () => {
     const answers = await Promise.all(
       connections.map((connection, n) => ask(connection, 'PUT', '/v1/app/notes', { hashKey: 'versions', data: { n } })),
     )
     const versions = answers.map((answer) => answer.body.updatedAt as number)
     expect(new Set(versions).size).toBe(versions.length)
+  })
+
+  test('a key rolled through one process ends in every other from the moment of the answer', async () => {
+    for (let round = 0; round < 3; round++) {
+      const made = (await api.post('/api/keys', { kind: 'secret' })).body
+      const before = await Promise.all(connections.map((one) => ask(one, 'GET', '/v1', undefined, made.key)))
+      expect(new Set(before.map((answer) => answer.status))).toEqual(new Set([200]))
+      const path = `/api/keys/${made.id}/roll`
+      const rolled = (await ask(connections[round]!, 'POST', path, { expiresAt: 0 })).body
+      const after = await Promise.all(connections.map((one) => ask(one, 'GET', '/v1', undefined, made.key)))
+      expect(new Set(after.map((answer) => answer.body.error?.code))).toEqual(new Set(['revoked_api_key']))
+      const next = await Promise.all(connections.map((one) => ask(one, 'GET', '/v1', undefined, rolled.key)))
+      expect(new Set(next.map((answer) => answer.status))).toEqual(new Set([200]))
+    }
   })
 
   test('a key revoked through one process is revoked in every other from the moment of the answer', async () => {

@@ -23,8 +23,9 @@ export const conditionHeaders = (condition: ReturnType<typeof parseCondition>): 
       ? { 'if-none-match': '*' }
       : { 'if-match': condition === '*' ? condition : `"${condition}"` }
 
-/** A write that names a version is applied at most once, however often it is sent. */
-export const effectOf = (guarded: boolean): Effect => (guarded ? 'once' : 'write')
+/** A write that names a version, or has an idempotency key, is applied at most once, however often it is sent. */
+export const effectOf = (guarded: boolean, idempotencyKey?: string): Effect =>
+  guarded || idempotencyKey !== undefined ? 'once' : 'write'
 
 /** Epoch seconds. */
 export const ttlSeconds = <T>(ttl: T | Date): T | number => (ttl instanceof Date ? Math.ceil(+ttl / 1000) : ttl)

@@ -1,6 +1,7 @@
 import { isRunChange, writeRunChange } from '../tasks/run-change.ts'
 import { type BatchPart, sendBatch } from '../transport/batch.ts'
 import { absentIf, CubbyError, isCode, refusal } from '../transport/errors.ts'
+import { makeUpKey, type OnceOptions, onceHeader } from '../transport/idempotency.ts'
 import { countAll, type Pages, queryPages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
 import type {
@@ -17,16 +18,24 @@ import { conditionHeaders, effectOf, parseCondition, ttlSeconds } from './condit
 import { findMany } from './find-many.ts'
 import { checkKey, type Key, keyPath, parseKey } from './record-key.ts'
 import { type SaveManyOptions, type SaveResult, saveMany, type WrittenOperation } from './save-many.ts'
-import type { Condition, ReadData, SaveOperation, SaveRecord, TableOperation, TableQuery } from './typed-table.ts'
+import type {
+  Condition,
+  ReadData,
+  RecordPatch,
+  SaveOperation,
+  SaveRecord,
+  TableOperation,
+  TableQuery,
+} from './typed-table.ts'
 
-export type SaveOptions = RequestOptions & Condition
+export type SaveOptions = OnceOptions & Condition
 
 export interface FindOptions extends RequestOptions {
   /** The number of requests that may be in flight. Default 4. */
   concurrency?: number
 }
 
-export type RemoveOptions = RequestOptions & Pick<Condition, 'ifMatch'>
+export type RemoveOptions = OnceOptions & Pick<Condition, 'ifMatch'>
 
 type TableRecord<Data> = RecordResponse<ReadData<Data>>
 type TablePage<Data> = QueryResponse<ReadData<Data>>
@@ -45,7 +54,7 @@ const checkOperation = (operation: RecordKey & Condition, prefix: string) => {
   return parseCondition(operation, prefix)
 }
 
-const writeOperation = (operation: RecordKey & Condition & { op: string }, prefix: string): WrittenOperation => {
+export const writeOperation = (operation: RecordKey & Condition & { op: string }, prefix: string): WrittenOperation => {
   const ifUpdatedAt = checkOperation(operation, prefix)
   return {
     key: operation,
@@ -54,11 +63,25 @@ const writeOperation = (operation: RecordKey & Condition & { op: string }, prefi
   }
 }
 
+/** Several requests cannot have one key. */
+const refuseIdempotencyKey = ({ idempotencyKey }: OnceOptions, reason: string): void => {
+  if (idempotencyKey !== undefined) throw refusal('invalid_request', 'idempotencyKey', reason)
+}
+
 /** Each of several operations has its own condition. One given for all of them is rejected, not ignored. */
-const refuseCondition = (options: RequestOptions & Condition): void => {
+export const refuseCondition = (options: RequestOptions & Condition): void => {
   if (parseCondition(options) === undefined) return
   throw refusal('invalid_request', 'options', 'has a condition; with many records, put it into each of them.')
 }
+
+const writeHeaders = (
+  condition: ReturnType<typeof parseCondition>,
+  { minimal, idempotencyKey }: OnceOptions & { minimal?: boolean },
+): Record<string, string> => ({
+  ...conditionHeaders(condition),
+  ...(minimal && { prefer: 'return=minimal' }),
+  ...onceHeader(idempotencyKey),
+})
 
 const isMany = <R>(given: R | readonly R[]): given is readonly R[] => Array.isArray(given)
 
@@ -88,6 +111,10 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
   ): Promise<unknown> {
     if (isMany(given)) {
       refuseCondition(options)
+      refuseIdempotencyKey(
+        options,
+        'is for one request, and many records are saved in several: use batch for up to 25.',
+      )
       // Check all records before the first one is sent.
       given.forEach((record, i) => {
         checkOperation(record, `records[${i}].`)
@@ -105,9 +132,34 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
       {
         method: 'PUT',
         path: this.#path,
-        effect: effectOf(typeof condition === 'number'),
+        effect: effectOf(typeof condition === 'number', options.idempotencyKey),
         body: JSON.stringify(putFields(given as SaveRecord<never>)),
-        headers: { ...conditionHeaders(condition), ...(options.minimal && { prefer: 'return=minimal' }) },
+        headers: writeHeaders(condition, options),
+      },
+      options,
+    )
+  }
+
+  /**
+   * Changes a part of a record, which is created if it does not exist: `merge`, then `increment`, then `append`. Racing patches
+   * are applied one after another. With `minimal` the response has no `data`. A lost answer is no harm: the patch is sent again
+   * with the same idempotency key, and is applied once. The answer to a patch that had been applied has no `data`.
+   */
+  patch(key: Key, change: RecordPatch<Data>, options: SaveOptions & { minimal: true }): Promise<MinimalRecordResponse>
+  patch(key: Key, change: RecordPatch<Data>, options?: SaveOptions & { minimal?: boolean }): Promise<TableRecord<Data>>
+  async patch(
+    key: Key,
+    change: RecordPatch<Data>,
+    options: SaveOptions & { minimal?: boolean } = {},
+  ): Promise<unknown> {
+    const condition = parseCondition({ ...(key as RecordKey), ...options })
+    return this.#send(
+      {
+        method: 'PATCH',
+        path: this.#path,
+        effect: 'once',
+        body: JSON.stringify({ ...change, ...parseKey(key), ttl: ttlSeconds(change.ttl) }),
+        headers: writeHeaders(condition, { ...options, idempotencyKey: options.idempotencyKey ?? makeUpKey() }),
       },
       options,
     )
@@ -165,20 +217,22 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     // `key` may be an object with a condition in it, which must not be lost. Spreading a string is harmless.
     const condition = parseCondition({ ...(key as RecordKey), ...options })
     const path = keyPath(recordKey)
+    if (path === undefined)
+      refuseIdempotencyKey(options, 'cannot be used with this key: it is removed by two requests.')
     if (path === undefined) return this.#removeByBatch(recordKey, condition, options)
     return this.#send(
       {
         method: 'DELETE',
         path: this.#path + path,
-        effect: effectOf(typeof condition === 'number'),
-        headers: conditionHeaders(condition),
+        effect: effectOf(typeof condition === 'number', options.idempotencyKey),
+        headers: writeHeaders(condition, options),
       },
       options,
     )
   }
 
-  /** Applies 1 to 25 operations, all or none: puts and deletes of records, runs to add and runs to finish. */
-  async batch(operations: readonly TableOperation<Data>[], options: RequestOptions = {}): Promise<BatchResponse> {
+  /** Applies 1 to 25 operations, all or none: puts, patches, deletes and checks of records, runs to add and runs to finish. */
+  async batch(operations: readonly TableOperation<Data>[], options: OnceOptions = {}): Promise<BatchResponse> {
     refuseCondition(options)
     return this.#sendBatch(
       operations.map((operation, i) =>
@@ -189,7 +243,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
   }
 
   #sendBatch(operations: BatchPart[], options: RequestOptions): Promise<BatchResponse> {
-    return sendBatch(this.#send, this.#path, operations, options)
+    return sendBatch(this.#send, `${this.#path}/batch`, operations, options)
   }
 
   /** A batch does not say whether a record existed. So this reads the record, then removes that version. */

@@ -101,10 +101,36 @@ export interface SaveRecord<Data> extends RecordKey {
   ttl?: number | Date
 }
 
+/** A merge: null removes a field, objects are merged, everything else replaces. */
+export type MergeData<Data> = Data extends Scalar | Date | readonly unknown[]
+  ? SaveData<Data>
+  : Data extends object
+    ? { [Field in keyof Data]?: MergeData<Data[Field]> | null }
+    : SaveData<Data>
+
+/** Adds `by`, or the number alone. A sum below `min` or above `max` is refused with `precondition_failed`. */
+export type Increment = number | { by: number; min?: number; max?: number }
+
+/** What changes of a record. `increment` and `append` name their places by JSON Pointer: `/total`, `/lines/0/count`. */
+export interface RecordPatch<Data> {
+  merge?: MergeData<Data>
+  increment?: Record<`/${string}`, Increment>
+  append?: Record<`/${string}`, readonly unknown[]>
+  /** Epoch seconds or a `Date`; null: it does not expire. Without it the present `ttl` stays. */
+  ttl?: number | Date | null
+}
+
 export type SaveOperation<Data> = SaveRecord<Data> & BatchCondition
+
+/** An operation on a record of a table that it names, or on a run of a task. */
+export type DatabaseOperation<Data = Record<string, unknown>> =
+  | (Exclude<TableOperation<Data>, RunChange> & { table: string })
+  | RunChange
 
 /** Records of the table, and runs of tasks of the same database. */
 export type TableOperation<Data> =
   | (SaveOperation<Data> & { op: 'put' })
+  | (RecordKey & RecordPatch<Data> & BatchCondition & { op: 'patch' })
   | (RecordKey & BatchCondition & { op: 'delete' })
+  | (RecordKey & BatchCondition & { op: 'check' })
   | RunChange

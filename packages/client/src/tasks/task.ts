@@ -1,7 +1,7 @@
-import { effectOf } from '../records/condition.ts'
 import type { SaveData } from '../records/typed-table.ts'
 import { sendBatch } from '../transport/batch.ts'
 import { absentIf, matches, refusal } from '../transport/errors.ts'
+import { makeUpKey, type OnceOptions, onceHeader } from '../transport/idempotency.ts'
 import { countAll, listPath, type Pages, queryPages } from '../transport/pages.ts'
 import type { Effect } from '../transport/retry.ts'
 import { pause, type RequestOptions, type Send } from '../transport/transport.ts'
@@ -34,7 +34,7 @@ export type RunHandle<Payload, Result> = TaskRun<Payload, Result> & {
 export type RunReference = string | { id: string }
 
 /** Every member that is not an option of the request goes into the body, so that the server rejects a typo by its name. */
-const bodyOf = ({ signal, timeoutMs, retries, repeatWrites, ...fields }: RequestOptions): object => fields
+const bodyOf = ({ signal, timeoutMs, retries, repeatWrites, idempotencyKey, ...fields }: OnceOptions): object => fields
 
 export class Task<Payload extends object = Record<string, unknown>, Result extends object = Record<string, unknown>> {
   /** @internal */
@@ -79,14 +79,22 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
   }
 
   /**
-   * Adds a run. With `id` it is added once, however often it is sent. With `key`: if a run of the key is queued, that run
-   * gets this payload instead.
+   * Adds a run, once: a lost answer is no harm, because the request is sent again with the same `id` or idempotency key. With
+   * your own `id` it is added once, however often you call this. With `key`: if a run of the key is queued, that run gets this
+   * payload instead.
    */
-  async run(
-    payload?: SaveData<Payload>,
-    options: RunOptions & RequestOptions = {},
-  ): Promise<RunHandle<Payload, Result>> {
-    return this.#change('/run', effectOf(options.id !== undefined), { ...bodyOf(options), payload }, options)
+  async run(payload?: SaveData<Payload>, options: RunOptions & OnceOptions = {}): Promise<RunHandle<Payload, Result>> {
+    const { id, key, idempotencyKey } = options
+    const hasId = id !== undefined || (key === undefined && idempotencyKey === undefined)
+    const fields = { ...(hasId && { id: `run_${makeUpKey()}` }), ...bodyOf(options), payload }
+    const call = {
+      method: 'POST',
+      path: `${this.#path}/run`,
+      effect: 'once',
+      body: JSON.stringify(fields),
+      headers: onceHeader(hasId ? idempotencyKey : (idempotencyKey ?? makeUpKey())),
+    } as const
+    return this.#withFinished(await this.#send<TaskRun<Payload, Result>>(call, options))
   }
 
   /**
@@ -156,8 +164,8 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
   }
 
   /** Adds and finishes 1 to 25 runs, all or none. `Table.batch` does so together with records. */
-  async batch(operations: readonly OwnRunChange[], options: RequestOptions = {}): Promise<TaskBatchResponse> {
-    return sendBatch(this.#send, this.#path, operations.map(writeRunChange), options)
+  async batch(operations: readonly OwnRunChange[], options: OnceOptions = {}): Promise<TaskBatchResponse> {
+    return sendBatch(this.#send, `${this.#path}/batch`, operations.map(writeRunChange), options)
   }
 
   /** Claims due runs: nobody else gets them while their leases last. `work` does this and the rest of a worker. */

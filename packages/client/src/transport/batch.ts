@@ -1,4 +1,5 @@
-import type { RequestOptions, Send } from './transport.ts'
+import { type OnceOptions, onceHeader } from './idempotency.ts'
+import type { Send } from './transport.ts'
 
 /** One operation of a batch, ready to send. */
 export interface BatchPart {
@@ -13,10 +14,11 @@ export interface BatchPart {
 export const batchBody = (parts: BatchPart[]): string => `{"operations":[${parts.map(({ json }) => json).join()}]}`
 
 /** A batch is all or none, so one guarded operation protects the others too. */
-export const sendBatch = <T>(send: Send, path: string, parts: BatchPart[], options: RequestOptions): Promise<T> => {
-  const isSafe = parts.some(({ guarded }) => guarded) || parts.every(({ repeatable }) => repeatable)
-  return send(
-    { method: 'POST', path: `${path}/batch`, effect: isSafe ? 'once' : 'write', body: batchBody(parts) },
-    options,
-  )
+export const sendBatch = async <T>(send: Send, path: string, parts: BatchPart[], options: OnceOptions): Promise<T> => {
+  const { idempotencyKey } = options
+  const isSafe =
+    idempotencyKey !== undefined || parts.some(({ guarded }) => guarded) || parts.every(({ repeatable }) => repeatable)
+  const effect = isSafe ? 'once' : 'write'
+  const headers = onceHeader(idempotencyKey)
+  return send({ method: 'POST', path, effect, body: batchBody(parts), headers }, options)
 }

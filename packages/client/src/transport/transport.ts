@@ -116,6 +116,10 @@ const readResponse = <T>(
   return { error: new CubbyError('internal', message, { status }), unanswered: false, retryAfterMs }
 }
 
+/** With an idempotency key, a request that is rejected for what it says was not applied before. */
+const tellsOfAll = ({ headers }: Call, status: number): boolean =>
+  headers?.['idempotency-key'] !== undefined && [400, 404, 409, 412, 413, 422].includes(status)
+
 export const createSend = (client: CubbyOptions): Send => {
   const base = parseAddress(client?.url)
   checkApiKey(client.key)
@@ -191,8 +195,8 @@ export const createSendTo = (base: string, headers: Record<string, string>, clie
         !mayRepeat(answer, call.effect, options.repeatWrites ?? client.repeatWrites ?? false)
       ) {
         // The last response is about the last attempt only: a 412 may mean that an earlier attempt was applied.
-        if (maybeApplied) {
-          const { error } = answer
+        const { error } = answer
+        if (maybeApplied && !tellsOfAll(call, error.status)) {
           throw noResponse(call, `${targetOf(call)}: no answer, then: ${error.message}`, {
             cause: error,
           }).error

@@ -85,7 +85,16 @@ export interface PutRecordRequest<Data = Record<string, unknown>> extends Record
   ttl?: number
 }
 
-/** The response to a put with `Prefer: return=minimal`. */
+/** `PATCH /v1/:db/:table`. Places are named by JSON Pointer: `/total`. */
+export interface PatchRecordRequest extends RecordKey {
+  merge?: Record<string, unknown>
+  increment?: Record<string, number | { by: number; min?: number; max?: number }>
+  append?: Record<string, readonly unknown[]>
+  /** Null removes it, absent leaves it as it is. */
+  ttl?: number | null
+}
+
+/** The response to a put or patch with `Prefer: return=minimal`. */
 export interface MinimalRecordResponse extends RecordKey {
   ttl?: number
   /** The record's version. It increases with every write while the record exists. */
@@ -205,16 +214,36 @@ export interface PutOperation<Data = Record<string, unknown>> extends PutRecordR
   ifUpdatedAt?: number | null
 }
 
+export interface PatchOperation extends PatchRecordRequest {
+  op: 'patch'
+  ifUpdatedAt?: number | null
+}
+
 export interface DeleteOperation extends RecordKey {
   op: 'delete'
   ifUpdatedAt?: number | null
 }
 
-export type BatchOperation<Data = Record<string, unknown>> = PutOperation<Data> | DeleteOperation
+/** Writes nothing. It must hold when the batch is committed. */
+export interface CheckOperation extends RecordKey {
+  op: 'check'
+  ifUpdatedAt: number | null
+}
+
+export type BatchOperation<Data = Record<string, unknown>> =
+  | PutOperation<Data>
+  | PatchOperation
+  | DeleteOperation
+  | CheckOperation
 
 /** `POST /v1/:db/:table/batch`: 1 to 25 operations, all or none. */
 export interface BatchRequest<Data = Record<string, unknown>> {
   operations: BatchOperation<Data>[]
+}
+
+/** `POST /v1/:db/_batch`: 1 to 100 operations on tables of the database, all or none. */
+export interface DatabaseBatchRequest<Data = Record<string, unknown>> {
+  operations: (BatchOperation<Data> & { table: string })[]
 }
 
 export interface BatchResponse {
@@ -253,12 +282,36 @@ export interface CreateKeyResponse extends KeyDescription {
   key: string
 }
 
+/** The answer to a request with an idempotency key that had been applied before. */
+export interface RepeatedKeyResponse extends KeyDescription {
+  /** Says that the key itself was shown once. */
+  hint: string
+  key?: never
+  /** The id of the old key, if the new one was made by rolling. */
+  rolledFrom?: string
+}
+
+/** `POST /api/keys/:id/roll`. */
+export interface RollKeyRequest {
+  /** The end of the old key in epoch milliseconds: 24 hours from now if absent. If it is not in the future, the old key is revoked. */
+  expiresAt?: number
+}
+
+export interface RollKeyResponse extends CreateKeyResponse {
+  /** The id of the old key. */
+  rolledFrom: string
+}
+
 /** A key as it is listed, and the response to `DELETE /api/keys/:id`. */
 export interface KeyMetadata extends KeyDescription {
   status: 'active' | 'expired' | 'revoked'
   /** May lag by a minute. */
   lastUsedAt: number | null
   revokedAt: number | null
+  /** The id of the key that was rolled into this one. */
+  rolledFrom: string | null
+  /** The id of the key that this one was rolled into. */
+  rolledTo: string | null
   /** The key was made for a sign-in link of the console. Other keys do not have it. */
   link?: true
 }

@@ -12,6 +12,7 @@ export type {
   ListDatabasesResponse,
   ListKeysResponse,
   ListTablesResponse,
+  RollKeyResponse,
   RunStatus,
   Slot,
 } from '@cubbydb/client'

@@ -4,8 +4,6 @@ import { pathOf, read } from '../api/request.ts'
 import type { CreateKeyResponse, KeyMetadata, ListKeysResponse } from '../api/types.ts'
 import { catalogue } from '../state/catalogue.ts'
 import { canManageKeys, forgetLiveKey, session } from '../state/session.ts'
-import { showInstant } from '../text/instant.ts'
-import { shellCommand } from '../text/shell-command.ts'
 import { Failure, into, set, useAction } from '../ui/action.tsx'
 import { announce } from '../ui/announce.ts'
 import { CopyButton } from '../ui/copy-button.tsx'
@@ -15,6 +13,8 @@ import { hidden, List } from '../ui/list.tsx'
 import { Shown, useLoad } from '../ui/load.tsx'
 import { Empty, Screen } from '../ui/screen.tsx'
 import { Time } from '../ui/time.tsx'
+import { EndsWithSession } from './ends-with-session.tsx'
+import { RollKey } from './roll-key.tsx'
 
 // `#/_keys`: the API keys of the organization.
 
@@ -35,23 +35,6 @@ const lifetimesUntil = (endMs: number | null): readonly (readonly [string, strin
         ['never', 'When your own key expires'],
         ...lifetimes.filter(([ms]) => ms !== 'never' && serverNowMs() + Number(ms) < endMs),
       ]
-
-/** Warns before anything is typed. Otherwise people find out when the key stops working. */
-const EndsWithSession = ({ endMs, kind }: { endMs: number; kind: string }) => (
-  <div class="message warn">
-    <p>
-      <strong>
-        A key that you create here expires <Time ms={endMs} /> at the latest
-      </strong>
-      , as the key of this session does, {showInstant(endMs).utc}.
-    </p>
-    <p>
-      For a key that lasts, run this where the server runs:{' '}
-      <code>{shellCommand(`keys create --org ${session.value!.self.organization} --kind ${kind}`)}</code>. Or sign in
-      with a key that does not expire, and not for 12 hours.
-    </p>
-  </div>
-)
 
 /** The names in a text with commas or spaces between them. */
 const namesIn = (text: string): string[] => text.split(/[\s,]+/).filter((name) => name !== '')
@@ -152,7 +135,12 @@ const CreateKey = ({ onCreated, onClose }: { onCreated: (key: CreateKeyResponse)
       run={create}
       onClose={onClose}
     >
-      {endMs !== null && <EndsWithSession endMs={endMs} kind={kind.value} />}
+      {endMs !== null && (
+        <EndsWithSession
+          endMs={endMs}
+          command={`keys create --org ${session.value!.self.organization} --kind ${kind.value}`}
+        />
+      )}
       <fieldset class="section plain">
         <legend>Kind</legend>
         {(['public', 'secret'] as const).map((each) => (
@@ -181,8 +169,17 @@ const CreateKey = ({ onCreated, onClose }: { onCreated: (key: CreateKeyResponse)
   )
 }
 
-const KeyRow = ({ of: key, revoke }: { of: KeyMetadata; revoke: () => void }) => {
+interface KeyRowProps {
+  of: KeyMetadata
+  /** Shows another key of the list by its id. */
+  maskedOf: (id: string) => string
+  revoke: () => void
+  roll: () => void
+}
+
+const KeyRow = ({ of: key, maskedOf, revoke, roll }: KeyRowProps) => {
   const isOwn = key.id === session.value?.self.id
+  const title = key.name ?? key.masked
   return (
     <tr>
       <th scope="row">
@@ -201,6 +198,16 @@ const KeyRow = ({ of: key, revoke }: { of: KeyMetadata; revoke: () => void }) =>
             expires <Time ms={key.expiresAt} />
           </small>
         )}
+        {key.rolledTo !== null && (
+          <small class="block">
+            rolled into <code class="nowrap">{maskedOf(key.rolledTo)}</code>
+          </small>
+        )}
+        {key.rolledFrom !== null && (
+          <small class="block">
+            rolled from <code class="nowrap">{maskedOf(key.rolledFrom)}</code>
+          </small>
+        )}
       </td>
       <td class="nowrap" data-label="last use">
         {key.lastUsedAt === null ? 'never' : <Time ms={key.lastUsedAt} />}
@@ -208,9 +215,14 @@ const KeyRow = ({ of: key, revoke }: { of: KeyMetadata; revoke: () => void }) =>
       <td class="nowrap" data-label="created">
         <Time ms={key.createdAt} />
       </td>
-      <td class="num">
+      <td class="num nowrap">
+        {key.status === 'active' && key.rolledTo === null && (
+          <button type="button" aria-label={`Roll ${title}`} onClick={roll}>
+            Roll
+          </button>
+        )}{' '}
         {key.status !== 'revoked' && (
-          <button type="button" aria-label={`Revoke ${key.name ?? key.masked}`} onClick={revoke}>
+          <button type="button" aria-label={`Revoke ${title}`} onClick={revoke}>
             Revoke
           </button>
         )}
@@ -225,6 +237,7 @@ const KeyList = () => {
   const isCreating = useSignal(false)
   const created = useSignal<CreateKeyResponse | undefined>(undefined)
   const revoking = useSignal<KeyMetadata | undefined>(undefined)
+  const rolling = useSignal<KeyMetadata | undefined>(undefined)
   const found = useLoad(async (signal) => {
     const page = await read<ListKeysResponse>('GET', '/api/keys', { signal })
     cursor.value = page.cursor
@@ -260,7 +273,13 @@ const KeyList = () => {
               heads={['name', 'key', 'kind', 'scope', 'status', 'last use', 'created', hidden('actions')]}
             >
               {keys.map((key) => (
-                <KeyRow key={key.id} of={key} revoke={set(revoking, key)} />
+                <KeyRow
+                  key={key.id}
+                  of={key}
+                  maskedOf={(id) => keys.find((each) => each.id === id)?.masked ?? id}
+                  revoke={set(revoking, key)}
+                  roll={set(rolling, key)}
+                />
               ))}
             </List>
           )}
@@ -283,6 +302,21 @@ const KeyList = () => {
           }}
           onCreated={(key) => {
             isCreating.value = false
+            created.value = key
+            found.reload()
+          }}
+        />
+      )}
+      {rolling.value && (
+        <RollKey
+          of={rolling.value}
+          onClose={() => {
+            rolling.value = undefined
+            // A roll that got no answer may be in it.
+            found.reload()
+          }}
+          onRolled={(key) => {
+            rolling.value = undefined
             created.value = key
             found.reload()
           }}

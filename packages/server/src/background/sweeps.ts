@@ -6,7 +6,10 @@ import type { Runs } from '../store/runs.ts'
 import { type Background, inBackground, type Job } from './paced-steps.ts'
 
 export interface SweepOptions {
-  maintenance: Pick<Maintenance, 'sweepExpired' | 'sweepStepRows' | 'purgeTables' | 'purgeOrganizations'>
+  maintenance: Pick<
+    Maintenance,
+    'sweepExpired' | 'sweepStepRows' | 'purgeTables' | 'purgeOrganizations' | 'sweepIdempotencyKeys'
+  >
   runs: Pick<Runs, 'sweepFinished'>
   now(): number
   log: Log
@@ -17,8 +20,8 @@ export interface SweepOptions {
 }
 
 /**
- * Permanently removes data that can no longer be read: expired records, finished runs that are no longer kept, and
- * deleted tables and organizations that can no longer be restored.
+ * Permanently removes data that can no longer be read or is no longer kept: expired records, finished runs, idempotency keys,
+ * and deleted tables and organizations that can no longer be restored.
  * Each step is one small commit between the commits of writers. After a stop or a crash it continues at the next start.
  */
 export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }: SweepOptions): Background => {
@@ -28,6 +31,7 @@ export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }
   const jobs: Job[] = [
     { step: () => maintenance.sweepExpired(heldNow(), maintenance.sweepStepRows ?? sweepRowsMax), failed },
     { step: () => runs.sweepFinished(heldNow(), sweepRowsMax), failed },
+    { step: () => maintenance.sweepIdempotencyKeys(heldNow(), sweepRowsMax), failed },
     { step: () => maintenance.purgeTables(heldNow(), sweepRowsMax), failed },
     { step: () => maintenance.purgeOrganizations(heldNow(), sweepRowsMax), failed },
   ]

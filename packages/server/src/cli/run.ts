@@ -22,6 +22,7 @@ import { importCommand } from './commands/import.ts'
 import { keysCommands } from './commands/keys.ts'
 import { mcpCommand } from './commands/mcp.ts'
 import { orgsCommands } from './commands/orgs.ts'
+import { patchCommand } from './commands/patch.ts'
 import { putCommand } from './commands/put.ts'
 import { queryCommand } from './commands/query.ts'
 import { secretsRotateCommand } from './commands/secrets.ts'
@@ -47,6 +48,7 @@ export const commands: CliCommand[] = [
   ...tableCommands,
   getCommand,
   putCommand,
+  patchCommand,
   deleteCommand,
   queryCommand,
   ...bucketCommands,

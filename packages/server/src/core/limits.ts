@@ -21,7 +21,14 @@ export const ttlSecondsMax = 253_402_300_799
 /** The ttl of a put may be this far in the past. An earlier one is a mistake. */
 export const ttlPastSecondsMax = 86_400
 export const batchOperationsMax = 25
+/** The operations of a batch over several tables, and the tables and tasks that it names. */
+export const databaseBatchOperationsMax = 100
+export const databaseBatchTablesMax = 25
 export const findKeysMax = 100
+/** The pointers of a patch, those of `increment` and `append` together. */
+export const patchPointersMax = 25
+/** The significant digits of a number that a patch adds to, of what it adds and of the sum. */
+export const patchDigitsMax = 40
 export const indexFieldCharactersMax = 255
 export const indexStringBytesMax = 1_024
 export const fileBytesMax = 5 * GIB
@@ -43,9 +50,19 @@ export const signedParametersMax = 16
 /** A signed URL that ends later than `urlSecondsMax` and this much from now is not one that this store gave out. */
 export const urlClockMsMax = 5 * 60 * 1000
 export const requestIdCharactersMax = 128
+export const idempotencyKeyCharactersMax = 255
+/** An idempotency key is kept at least this long, and is then swept. */
+export const idempotencyKeyMs = 24 * 60 * 60 * 1000
+/** Of more idempotency keys of one organization the oldest are removed earlier. */
+export const idempotencyKeysMax = 1_000_000
+/** The time between two counts of the idempotency keys of all organizations. */
+export const idempotencyCountEveryMs = 10 * 60 * 1000
 export const keyNameCharactersMax = 128
 export const keyDatabasesMax = 100
 /** The one key that the key of a sign-in link creates ends so far ahead at most. */
+/** A key that is rolled ends after this time, unless the request says when. */
+export const rollOverlapMs = 24 * 60 * 60 * 1000
+export const rollOverlapMsMax = 366 * 24 * 60 * 60 * 1000
 export const linkSessionMsMax = 12 * 60 * 60 * 1000
 /** Our longest cursor is far below this; a longer one is not ours. */
 export const cursorCharactersMax = 16 * KIB

@@ -141,7 +141,7 @@ export class BodyReader {
   /**
    * Passes the body as text to `use`, and resolves to its result; the text is empty if there is no body. Checks content type,
    * size and encoding, in that order, and throws or rejects with what `refuse` makes of a fault of the body. The caller must
-   * always release the holder, also after an error.
+   * always release the holder, also after an error. `alsoType` is a content type that means JSON too.
    *
    * `use` is called when the last byte has arrived, not by a promise: for a small body each promise counts.
    */
@@ -151,6 +151,7 @@ export class BodyReader {
     holder: BodyHolder,
     use: UseBody<T>,
     refuse: RefuseBody<T> = rethrow,
+    alsoType?: string,
   ): Awaitable<T> {
     const { headers } = request
     let length: number | undefined
@@ -158,7 +159,7 @@ export class BodyReader {
     try {
       length = declaredLength(headers)
       isEmpty = length === 0 || (length === undefined && request.body === null)
-      if (!isEmpty) refuseOtherTypes(headers)
+      if (!isEmpty) refuseOtherTypes(headers, alsoType)
       if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax, sendLessHint)
       if (length === undefined && !isEmpty && this.smallChunks.isPaused(holder.keySeq)) throw paused()
     } catch (error) {
@@ -321,9 +322,11 @@ export const declaredLength = (headers: Headers): number | undefined => {
   return Number(header)
 }
 
-const refuseOtherTypes = (headers: Headers): void => {
+const typeOf = (header: string): string => header.split(';', 1)[0]!.trim().toLowerCase()
+
+const refuseOtherTypes = (headers: Headers, alsoType?: string): void => {
   const type = headers.get('content-type')
-  if (type !== null && type !== 'application/json' && !/^application\/json\s*(?:;|$)/i.test(type.trim())) {
+  if (type !== null && type !== 'application/json' && !['application/json', alsoType].includes(typeOf(type))) {
     throw new CubbyError('unsupported_media_type', 'The body is not declared as application/json.', {
       hint: 'Send "Content-Type: application/json".',
     })

@@ -12,7 +12,7 @@ export const refuseConditions = (headers: Headers): void => {
       refuse(
         header,
         'is not allowed on this request.',
-        'Conditions are allowed on GET, PUT and DELETE of a record or a task.',
+        'Conditions are allowed on GET, PUT, PATCH and DELETE of a record or a task.',
       )
   }
 }
@@ -36,15 +36,23 @@ const parseIfMatch = (value: string): Condition => {
   )
 }
 
-/** The condition of a write. `If-None-Match` is allowed only on PUT, and only as `*`. */
-export const parseWriteCondition = (headers: Headers, method: 'PUT' | 'PATCH' | 'DELETE'): Condition | undefined => {
+/** The condition of a write. `If-None-Match` is allowed only where a record may be created, and only as `*`. */
+export const parseWriteCondition = (
+  headers: Headers,
+  method: 'PUT' | 'PATCH' | 'DELETE',
+  mayCreate = method === 'PUT',
+): Condition | undefined => {
   const ifMatch = headers.get('if-match')
   const ifNoneMatch = headers.get('if-none-match')
   if (ifNoneMatch === null) return ifMatch === null ? undefined : parseIfMatch(ifMatch)
-  if (method !== 'PUT') return refuse('If-None-Match', `is not allowed on ${method}.`, 'Use If-Match.')
+  if (!mayCreate) return refuse('If-None-Match', `is not allowed on ${method}.`, 'Use If-Match.')
   if (ifMatch !== null) return refuse('If-None-Match', 'cannot be combined with If-Match.', 'Send one condition.')
   if (ifNoneMatch !== '*') {
-    return refuse('If-None-Match', 'takes only * on PUT.', 'Send If-None-Match: * to create, If-Match to replace.')
+    return refuse(
+      'If-None-Match',
+      `takes only * on ${method}.`,
+      'Send If-None-Match: * to create, If-Match to replace.',
+    )
   }
   return 'absent'
 }

@@ -2,6 +2,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { ResponseRoom, Slices } from '../core/slices.ts'
 import type { Access } from '../operations/access.ts'
 import type { FileBody, StoredBytes } from './file-body.ts'
+import type { KeyedRequest } from './keyed-request.ts'
 import type { ResponseBody } from './response-bodies.ts'
 import type { UploadProgress } from './upload-body.ts'
 import type { Uploads } from './uploads.ts'
@@ -15,8 +16,8 @@ export interface Exchange extends ResponseRoom {
   readonly access: Access
   /** The time of the last authentication: at the start, and again when the body has arrived. */
   readonly nowMs: number
-  /** Resolves when the body has arrived and it is the request's turn. */
-  readBody(bytesMax: number): Promise<string>
+  /** Resolves when the body has arrived and it is the request's turn. `alsoType` is a content type that means JSON too. */
+  readBody(bytesMax: number, alsoType?: string): Promise<string>
   /**
    * Reads like `readBody`, and passes the text to `use` without a promise in between. `refuse` answers a body that could not be
    * read, or throws the error again.
@@ -50,6 +51,12 @@ export interface Exchange extends ResponseRoom {
    * flight meanwhile. Afterwards the request waits for its turn, and its key is checked again.
    */
   pause<T>(wait: () => Promise<T>): Promise<T>
+  /** Sets the idempotency key of the request, for the operation. */
+  useOnce(once: KeyedRequest): void
+  /** Counts a response that an earlier request got, for the metrics. */
+  countReplay(): void
+  /** From now on the body is the one that was read, and the time is this one: the request is answered once more. */
+  replayAt(nowMs: number): void
   /** The time of the clock. */
   now(): number
   /** The signature of the URL, for a signed upload. */

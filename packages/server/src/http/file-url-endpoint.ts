@@ -19,6 +19,7 @@ import { revoked } from './authenticate.ts'
 import type { Exchange } from './exchange.ts'
 import { longNamePaths } from './file-paths.ts'
 import { readUploadHead, respondRecordOf } from './handlers/files.ts'
+import { refuseIdempotencyKey } from './idempotency.ts'
 import { queryOf } from './observe.ts'
 import { fileNameOf } from './path-values.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
@@ -219,6 +220,7 @@ const isOther = (header: string | null, contentType: string): boolean =>
 const readSignedUpload = ({ request, bucket, name, nowMs, signed }: FileUrlExchange): PutFileInput => {
   const { headers } = request
   refuseConditions(headers)
+  refuseIdempotencyKey(headers)
   const { options } = signed!
   // No URL: its parameters are options of the signature, not of the upload.
   const head = readUploadHead(headers, '', { db: bucket.db, bucket: bucket.name, name }, nowMs)

@@ -73,7 +73,7 @@ const runParts: Say = (names) =>
   `below ${belowTask('', names, '').trim()}/runs/:run are cancel, retry, extend and finish`
 const taskParts: Say = (names) =>
   `below ${belowTask('', names, '').trim()} are run, query, claim, batch, secret, restore and runs/:run; ${runParts(names)}`
-const replaced: Say = (names) => `a record is always written as a whole; ${written(names)}`
+const patched: Say = (names) => `a part of a record is changed by ${to('patchRecord', names)} with hashKey in the body`
 const itemWritten: Say = (names) => `an item is written by ${to('putItem', names)} with the document as the body`
 const itemIsAt: Say = (names) => `an item is at ${to('getItem', names).slice(4)}`
 
@@ -100,14 +100,12 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
     path: `${record}/:rangeKey`,
     say: (names) => `${writtenElsewhere(names)}, and rangeKey beside it`,
   },
-  { methods: 'PATCH', path: '/v1/:db/:table', say: replaced },
-  { methods: 'PATCH', path: record, say: replaced },
-  { methods: 'PATCH', path: `${record}/:rangeKey`, say: replaced },
+  { methods: 'PATCH', path: record, say: patched },
+  { methods: 'PATCH', path: `${record}/:rangeKey`, say: patched },
   { methods: 'PUT PATCH', path: '/v1/:db/:table/batch', say: batched },
   { methods: 'POST PUT', path: '/v1/:db', say: tableCreated },
   { methods: 'DELETE', path: '/v1/:db', say: tablesDeleted },
   { methods: 'POST', path: item, say: itemWritten },
-  { methods: 'PATCH', path: item, say: (names) => `an item is always written as a whole; ${itemWritten(names)}` },
   { methods: 'POST PUT', path: '/v1/:db/_buckets', say: bucketsCreated },
   {
     methods: 'PUT',
@@ -144,7 +142,8 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
   {
     methods: 'POST PUT PATCH',
     path: '/api/keys/:id',
-    say: () => `a key cannot be changed; keys are created by ${to('createApiKey', {})}`,
+    say: () =>
+      `a key cannot be changed; keys are created by ${to('createApiKey', {})}, and replaced by ${to('rollApiKey', {})}`,
   },
 ]
 
@@ -389,6 +388,10 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
   { path: /^\/(?:api\/)?_?tasks(?:\/[A-Za-z0-9_.-]+)*$/, say: () => tasksListed({}) },
   { path: /^\/(?:api\/)?_?buckets(?:\/[A-Za-z0-9_.-]+)*$/, say: () => bucketsListed({}) },
   { path: /^\/(?:api\/)?version$/, say: () => 'the version is in GET /' },
+  {
+    path: /^\/api\/keys\/[^/]+\/(?:rotate|renew|replace|regenerate)$/,
+    say: () => `a key is replaced by ${to('rollApiKey', {})}`,
+  },
   { path: /^\/api\/keys\/[^/]+\/(?:revoke|delete)$/, say: () => `keys are revoked by ${to('revokeApiKey', {})}` },
   { path: /^(\/keys(?:\/[A-Za-z0-9_]+)?)$/, say: (part) => `keys are below /api: /api${part}` },
   { path: /^\/(?:api\/)?(?:docs|openapi|swagger|redoc|api-docs)(?:\.(?:json|ya?ml))?$/, say: () => descriptions },

@@ -95,6 +95,7 @@ export class Pipeline implements Shared {
   readonly arrivals = new Arrivals(this.turns)
   readonly responseBodies = new ResponseBodies()
   readonly responseEnds = new ResponseEnds()
+  replays = 0
   readonly log: Log
   readonly uploads: Uploads
   readonly downloads: Downloads

@@ -12,6 +12,7 @@ import type { BodyHolder, BodyReader, RefuseBody } from './body.ts'
 import type { Downloads } from './downloads.ts'
 import type { Exchange } from './exchange.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
+import type { KeyedRequest } from './keyed-request.ts'
 import { type ObservedExchange, ObservedResponse, type ObservedRoute } from './observe.ts'
 import { type ResponseBodies, type ResponseBody, sentAtOnce } from './response-bodies.ts'
 import type { ResponseEnds } from './response-ends.ts'
@@ -33,6 +34,8 @@ export interface Shared {
   readonly responseEnds: ResponseEnds
   readonly downloads: Downloads
   readonly log: Log
+  /** Requests that were applied before, under their idempotency key. */
+  replays: number
   readonly uploads: Uploads
   readonly uploadBodies: UploadBodies
   now(): number
@@ -63,6 +66,10 @@ export class RequestExchange
   #isTurnFresh = false
   /** The room of a response that is built in several turns. */
   #room: Room | undefined
+  #once: KeyedRequest | undefined
+  /** The body of a request with an idempotency key. */
+  #bodyText = ''
+  #isReplaying = false
   /** The body of an upload without a declared length. */
   #chunked: ChunkedBody | undefined
 
@@ -123,15 +130,35 @@ export class RequestExchange
   }
 
   authenticate(): Awaitable<void> {
-    return this.shared.authenticator.authenticate(this)
+    const authenticated = this.shared.authenticator.authenticate(this)
+    return this.#once === undefined ? authenticated : andThen(authenticated, () => this.#addOnce())
+  }
+
+  useOnce(once: KeyedRequest): void {
+    this.#once = once
+    this.#addOnce()
+  }
+
+  #addOnce(): void {
+    this.access = { ...this.access, once: this.#once }
+  }
+
+  countReplay(): void {
+    this.shared.replays++
+  }
+
+  replayAt(nowMs: number): void {
+    this.#isReplaying = true
+    this.nowMs = nowMs
   }
 
   /** Reads at once if it may: the handlers that use it write, and the writer works while the next body is read. */
-  async readBody(bytesMax: number): Promise<string> {
+  async readBody(bytesMax: number, alsoType?: string): Promise<string> {
+    if (this.#isReplaying) return this.#bodyText
     const { bodies, turns } = this.shared
     const inTurn = (text: string): Awaitable<string> =>
       turns.isFree ? this.#useInTurn(text, asItIs) : this.#takeLater(text)
-    return bodies.read(this.request, bytesMax, this, inTurn)
+    return bodies.read(this.request, bytesMax, this, inTurn, undefined, alsoType)
   }
 
   /** The handler does its work with the text after a promise: only `wait` makes the others wait for it. */
@@ -141,6 +168,7 @@ export class RequestExchange
   }
 
   withBody<T>(bytesMax: number, use: (text: string) => Awaitable<T>, refuse?: RefuseBody<T>): Awaitable<T> {
+    if (this.#isReplaying) return use(this.#bodyText)
     const { bodies, arrivals, turns } = this.shared
     const useInTurn = (text: string): Awaitable<T> => {
       const work = (): Awaitable<T> => this.#useInTurn(text, use)
@@ -152,6 +180,10 @@ export class RequestExchange
 
   #useInTurn<T>(text: string, use: (text: string) => Awaitable<T>): Awaitable<T> {
     this.#beginTurn()
+    if (this.#once !== undefined) {
+      this.#once.noteBody(text)
+      this.#bodyText = text
+    }
     return andThen(this.authenticate(), () => {
       // Many requests may have come while there was room, and those before it have taken it in their turns.
       this.refuseIfFull()

@@ -8,10 +8,10 @@ import { noteBody, noteCode } from './response-notes.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
 
 export const exposedHeaders =
-  'Accept-Ranges, Content-Disposition, Content-Range, ETag, Repr-Digest, Retry-After, X-Request-Id'
+  'Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotency-Replayed, Repr-Digest, Retry-After, X-Request-Id'
 
 export const allowedHeaders =
-  'authorization, content-digest, content-type, if-match, if-none-match, if-range, mcp-method, mcp-name, mcp-protocol-version, prefer, range, traceparent, tracestate, x-request-id'
+  'authorization, content-digest, content-type, idempotency-key, if-match, if-none-match, if-range, mcp-method, mcp-name, mcp-protocol-version, prefer, range, traceparent, tracestate, x-request-id'
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 

@@ -8,6 +8,7 @@ import { fileHandlers } from './handlers/files.ts'
 import { itemHandlers } from './handlers/items.ts'
 import { recordHandlers } from './handlers/records.ts'
 import { runHandlers } from './handlers/runs.ts'
+import { withIdempotencyKey } from './idempotency.ts'
 import { plainHandler } from './plain-handler.ts'
 import { literalHashKey, pathsOf } from './targets.ts'
 
@@ -55,7 +56,7 @@ const pathTable = (): RouteTable => {
       operationId: id as RoutedOperationId,
       keyNeeded,
       body: bytes !== undefined ? 'upload' : body !== undefined ? 'text' : undefined,
-      handler: handlers[id] ?? plainHandler(operation),
+      handler: withIdempotencyKey(operation, handlers[id] ?? plainHandler(operation)),
     }
     const words = isOfRecord(path) ? verbs.map((verb) => `/v1/:db/:table/${verb}`) : []
     for (const one of [...pathsOf(operation.route!), ...words]) {

@@ -45,6 +45,8 @@ export interface HttpServer {
   readonly uploadsInFlight: number
   /** Requests that were refused because there was no room for their answers. */
   readonly responsesRefused: { unread: number; late: number }
+  /** Requests that were applied before, under their idempotency key. */
+  readonly replays: number
   /** Stops accepting requests, and resolves when every accepted request is answered. */
   stop(): Promise<void>
   /** Closes all remaining connections. */
@@ -158,6 +160,9 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     },
     get responsesRefused() {
       return pipeline.responseBodies.refused
+    },
+    get replays() {
+      return pipeline.replays
     },
     async stop() {
       clearInterval(watch)

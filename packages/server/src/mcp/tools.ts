@@ -12,7 +12,7 @@ import {
 } from './tools/tables.ts'
 import { getRunTool, runTaskTool } from './tools/tasks.ts'
 import type { Tool } from './tools/tool.ts'
-import { deleteRecordsTool, putRecordsTool } from './tools/write-records.ts'
+import { deleteRecordsTool, patchRecordsTool, putRecordsTool } from './tools/write-records.ts'
 
 /** Every tool, by name. */
 export const tools: readonly Tool[] = [
@@ -25,6 +25,7 @@ export const tools: readonly Tool[] = [
   getRunTool,
   listFilesTool,
   listTablesTool,
+  patchRecordsTool,
   putRecordsTool,
   queryRecordsTool,
   restoreTableTool,

@@ -6,7 +6,7 @@ const noOperation = 'none'
 /** Statuses that the server answers with. Another one is counted as `other`. */
 const statuses = [
   ...[200, 201, 202, 204, 206, 302, 304],
-  ...[400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 416, 429, 431],
+  ...[400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 416, 422, 429, 431],
   ...[500, 501, 503, 507],
 ]
 const codes = [...statuses.map(String), 'other']
@@ -93,6 +93,7 @@ interface Served {
   readonly inFlight: number
   readonly uploadsInFlight: number
   readonly responsesRefused: { unread: number; late: number }
+  readonly replays: number
 }
 
 /** `http`: undefined in a process that serves no requests. */
@@ -104,8 +105,13 @@ export const measureHttp = (registry: Registry, http: () => Served | undefined):
     help: 'Requests that were refused because there was no room for their answers. late: after a wait.',
     labels: [{ name: 'reason', values: ['unread', 'late'] }],
   })
+  const replays = registry.counter({
+    name: 'cubby_http_replays_total',
+    help: 'Requests that were applied before under their idempotency key, and got that answer again.',
+  })
   registry.collect([requests, uploads], () => {
-    const { inFlight = 0, uploadsInFlight = 0, responsesRefused } = http() ?? {}
+    const { inFlight = 0, uploadsInFlight = 0, responsesRefused, replays: replayed = 0 } = http() ?? {}
+    replays.set(replayed)
     requests.set(inFlight)
     uploads.set(uploadsInFlight)
     refused.set(responsesRefused?.unread ?? 0, 0)

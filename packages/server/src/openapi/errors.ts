@@ -49,6 +49,11 @@ export const meanings: Record<ErrorCode, string> = {
     'A run with that id has another payload; or a run cannot be retried, because it has not finished or another run of its key is queued.',
   run_finished: 'The run has finished and cannot be cancelled.',
   lease_lost: 'The lease has expired, or another attempt has taken over. Nothing was changed.',
+  not_a_number:
+    'A pointer of `increment` leads to no number and to no member that can be made, or a number has too many digits. Nothing was changed.',
+  not_an_array: 'A pointer of `append` leads to no array and to no member that can be made. Nothing was changed.',
+  idempotency_key_reused: 'Another request was applied under the same idempotency key. Nothing was changed.',
+  key_not_active: 'The API key is revoked, has expired or was rolled before: it cannot be rolled.',
   precondition_failed: 'The condition does not hold; nothing was changed.',
   record_too_large: `\`data\`, or the \`payload\` or \`result\` of a run, has more than ${dataBytesMax.toLocaleString('en-US')} bytes of JSON.`,
   body_too_large: 'The body is larger than this request allows.',
@@ -173,7 +178,7 @@ export const advice: Record<ErrorCode, { fix: string; more?: string }> = {
   },
   method_not_allowed: {
     more: 'The header `Allow` lists the methods that it has.',
-    fix: 'Use a method from `Allow`. To write a record, use `PUT /v1/:db/:table` with the key in the body.',
+    fix: 'Use a method from `Allow`. To write a record, use `PUT` or `PATCH /v1/:db/:table` with the key in the body.',
   },
   table_exists: {
     fix: 'Use the same indices, or another name. To restore, first delete the active table with that name.',
@@ -190,6 +195,22 @@ export const advice: Record<ErrorCode, { fix: string; more?: string }> = {
   lease_lost: {
     more: 'The run may also have been cancelled. In a batch the code also means that the `finish` was applied before.',
     fix: 'Stop this attempt. Extend the lease of a long attempt before it ends.',
+  },
+  not_a_number: {
+    more: 'A number, and the sum, has at most 40 significant digits and is 0 or from 1e-308 to below 1e309. In an array, a pointer needs the index of an element that is there. In a batch, none of the operations was applied.',
+    fix: 'Compare the pointer in `field` with the `data` of the record. To begin with another value, set the member with `merge` in the same request: it comes first.',
+  },
+  not_an_array: {
+    more: 'In an array, a pointer needs the index of an element that is there. In a batch, none of the operations was applied.',
+    fix: 'Compare the pointer in `field` with the `data` of the record. To begin with an empty array, set the member with `merge` in the same request: it comes first.',
+  },
+  idempotency_key_reused: {
+    more: 'A request is the same if its method, path, query string, `If-Match`, `If-None-Match` and the bytes of its body are.',
+    fix: 'Send a new key with a new request. To repeat a request, send it unchanged.',
+  },
+  key_not_active: {
+    more: 'Of several requests that roll one key at once, all but one get this code.',
+    fix: 'Roll the key that the hint names: the old one was rolled into it. Otherwise create a key.',
   },
   precondition_failed: {
     more: 'Conditions are `If-Match`, `If-None-Match` and `ifUpdatedAt`. In a batch, none of the operations was applied.',
@@ -298,6 +319,11 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     field: 'cursor',
     hint: 'Send the cursor of the previous answer with an otherwise identical request, or leave it out for the first page.',
   },
+  idempotency_key_reused: {
+    message: 'Another request was applied under this idempotency key; nothing was changed.',
+    field: 'Idempotency-Key',
+    hint: 'Send a new key with a new request. To repeat a request, send its method, path, conditions and body unchanged.',
+  },
   missing_api_key: {
     message: 'The request carries no API key.',
     hint: 'Send the header "Authorization: Bearer <API key>". The API is documented at /docs, for agents at /SKILL.md.',
@@ -385,7 +411,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   },
   method_not_allowed: {
     message: 'PATCH is not a method of this path.',
-    hint: 'A record is always written as a whole; records are written by PUT /v1/app/orders with hashKey in the body. This path takes DELETE, GET, HEAD, OPTIONS.',
+    hint: 'A part of a record is changed by PATCH /v1/app/orders with hashKey in the body. This path takes DELETE, GET, HEAD, OPTIONS.',
   },
   body_too_large: {
     message: `The body is larger than ${bodyBytesMax} bytes.`,

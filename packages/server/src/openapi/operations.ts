@@ -103,7 +103,7 @@ const notesOf = ({ route, condition, note }: CatalogueEntry): string[] => {
 const answersBytes = ({ route }: CatalogueEntry): boolean => route!.queryAlways !== undefined
 
 const headersOf = (entry: CatalogueEntry): ParameterName[] => {
-  const { route, condition, respondsMinimal } = entry
+  const { route, condition, respondsMinimal, idempotencyScope } = entry
   return [
     ...(answersBytes(entry) ? (['record', ...bytesParameters] as const) : []),
     ...(route!.bytes === undefined ? [] : (['Content-Digest'] as const)),
@@ -111,15 +111,21 @@ const headersOf = (entry: CatalogueEntry): ParameterName[] => {
     ...(condition === 'put' ? (['If-None-Match: *'] as const) : []),
     ...(condition === 'read' ? (['If-None-Match'] as const) : []),
     ...(respondsMinimal ? (['Prefer'] as const) : []),
+    ...(idempotencyScope === undefined ? [] : (['Idempotency-Key'] as const)),
   ]
 }
 
 const responsesOf = (entry: CatalogueEntry): Record<number, ResponseDescription> => {
   const { area, condition, responses, respondsMinimal, minimalOutput, returns, output, version } = entry
-  const headers: HeaderName[] | undefined = version && ['ETag']
+  const { idempotencyScope, replayedOutput } = entry
+  const names: HeaderName[] = [
+    ...(version === undefined ? [] : (['ETag'] as const)),
+    ...(idempotencyScope === undefined ? [] : (['Idempotency-Replayed'] as const)),
+  ]
+  const headers = names.length === 0 ? undefined : names
   const answer = (description: string): ResponseDescription => ({
     description,
-    schema: nameOf(output),
+    schema: replayedOutput === undefined ? nameOf(output) : [nameOf(output), nameOf(replayedOutput)],
     ...(headers && { headers }),
   })
   if (answersBytes(entry)) return recordOrBytes

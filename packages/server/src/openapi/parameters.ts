@@ -1,6 +1,7 @@
 import {
   dataDepthMax,
   fileMetadataBytesMax,
+  idempotencyKeyCharactersMax,
   requestIdCharactersMax,
   runsCountedInListingMax,
   runsCountedMax,
@@ -166,6 +167,12 @@ export const parameters = {
       'Answer 304 if one of these tags is still that of the answer. Lists, weak tags and `*` work as HTTP defines.',
     schema: { type: 'string' },
   },
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: `Makes the request safe to repeat: with the same key, method, path, conditions and body it is applied once, and gets the same answer again for at least 24 hours. 1 to ${idempotencyKeyCharactersMax} visible ASCII characters except \`"\`, \`\\\` and \`,\`, bare or in double quotes. A UUID fits.`,
+    schema: { type: 'string' },
+  },
   Range: {
     name: 'Range',
     in: 'header',
@@ -257,6 +264,10 @@ export const headers = {
     description: 'The SHA-256 of the bytes, or the version of the record, in quotes.',
     required: true,
     schema: { type: 'string', pattern: `^(${sha256Tag}|"[0-9]+")$` },
+  },
+  'Idempotency-Replayed': {
+    description: 'Present if the request was applied before, under the same `Idempotency-Key`, and not now.',
+    schema: { type: 'string', enum: ['true'] },
   },
   'Accept-Ranges': fixed('Requests may ask for a range.', 'bytes'),
   'Content-Range': {

@@ -4,7 +4,18 @@ import { parseName } from '../core/names.ts'
 import type { ApiKey, Caller } from '../store/api-keys.ts'
 import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
+import type { Once } from '../store/idempotency.ts'
 import type { TaskServices } from './tasks/task-services.ts'
+
+/** The idempotency key of a request. */
+export interface OnceRequest extends Pick<Once, 'keyHash'> {
+  /** Known when the body has arrived. */
+  requestHash: string
+  /** True if the result is that of an earlier request. */
+  isReplayed: boolean
+  /** The result of the earlier request, if the request is repeated only to answer it. */
+  kept?: object
+}
 
 /** The caller and the store. The organization is the one of the API key: a request cannot name another. */
 export interface Access {
@@ -13,6 +24,8 @@ export interface Access {
   /** The blob store of files; undefined without --files. */
   blobStore: BlobStore | undefined
   tasks: TaskServices
+  /** The idempotency key of the request, if it has one. */
+  once?: OnceRequest | undefined
   /** The way on which the caller came is restricted to reading: no URL is signed, whatever the key may do. */
   signsNothing?: true
 }

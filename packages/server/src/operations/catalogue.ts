@@ -4,6 +4,7 @@ import { createApiKeyOperation } from './api-keys/create-api-key.ts'
 import { describeOwnApiKeyOperation } from './api-keys/describe-own-api-key.ts'
 import { listApiKeysOperation } from './api-keys/list-api-keys.ts'
 import { revokeApiKeyOperation } from './api-keys/revoke-api-key.ts'
+import { rollApiKeyOperation } from './api-keys/roll-api-key.ts'
 import { createBucketOperation } from './buckets/create-bucket.ts'
 import { deleteBucketOperation } from './buckets/delete-bucket.ts'
 import { describeBucketOperation } from './buckets/describe-bucket.ts'
@@ -17,6 +18,7 @@ import { putFileOperation } from './files/put-file.ts'
 import { queryFilesOperation } from './files/query-files.ts'
 import { deleteItemOperation } from './items/delete-item.ts'
 import { getItemOperation } from './items/get-item.ts'
+import { patchItemOperation } from './items/patch-item.ts'
 import { putItemOperation } from './items/put-item.ts'
 import type { AnyOperation, Description } from './operation.ts'
 import { createOrganizationOperation } from './organizations/create-organization.ts'
@@ -24,9 +26,11 @@ import { deleteOrganizationOperation } from './organizations/delete-organization
 import { listOrganizationsOperation } from './organizations/list-organizations.ts'
 import { restoreOrganizationOperation } from './organizations/restore-organization.ts'
 import { applyBatchOperation } from './records/apply-batch.ts'
+import { applyDatabaseBatchOperation } from './records/apply-database-batch.ts'
 import { deleteRecordOperation } from './records/delete-record.ts'
 import { findRecordsOperation } from './records/find-records.ts'
 import { getRecordOperation } from './records/get-record.ts'
+import { patchRecordOperation } from './records/patch-record.ts'
 import { putRecordOperation } from './records/put-record.ts'
 import { queryRecordsOperation } from './records/query-records.ts'
 import { applyTaskBatchOperation } from './runs/apply-task-batch.ts'
@@ -65,13 +69,16 @@ export const operations = [
   deleteTableOperation,
   restoreTableOperation,
   putRecordOperation,
+  patchRecordOperation,
   queryRecordsOperation,
   findRecordsOperation,
   applyBatchOperation,
+  applyDatabaseBatchOperation,
   getRecordOperation,
   deleteRecordOperation,
   getItemOperation,
   putItemOperation,
+  patchItemOperation,
   deleteItemOperation,
   listBucketsOperation,
   describeBucketOperation,
@@ -102,6 +109,7 @@ export const operations = [
   listApiKeysOperation,
   createApiKeyOperation,
   describeOwnApiKeyOperation,
+  rollApiKeyOperation,
   revokeApiKeyOperation,
 ] as const
 
@@ -144,5 +152,6 @@ export const codesOf = (entry: CatalogueEntry): ErrorCode[] => {
   if (members.includes('db') || members.includes('collection')) add('invalid_name', 'reserved_name')
   if (members.includes('hashKey')) add('invalid_key')
   if (entry.effect !== 'reads') add('outcome_unknown', 'storage_full')
+  if (entry.idempotencyScope !== undefined) add('idempotency_key_reused')
   return errorCodes.filter((code) => codes.has(code))
 }

@@ -11,6 +11,7 @@ import type { RecordOperation, WriteResult } from '../store/records.ts'
 import type { Table, TableKind } from '../store/tables.ts'
 import { type Access, type AddressOf, callerOf, type TableAddress } from './access.ts'
 import { type ListingInput, parseListing } from './listing.ts'
+import { scopeOfTable, writeOnce } from './once.ts'
 import type { Body } from './parse-input.ts'
 
 // Tables, buckets and tasks are found, listed, deleted and restored by the same rules.
@@ -283,5 +284,5 @@ export const writeRecords = (
   nowMs: number,
 ): Promise<WriteResult> =>
   writeIn('table', access, address, nowMs, () =>
-    access.engine.records.write(callerOf(access), table, operations, nowMs),
+    writeOnce(access, scopeOfTable(table), (caller) => access.engine.records.write(caller, table, operations, nowMs)),
   )

@@ -55,9 +55,10 @@ export interface Route {
 /** The call of our client that does the same as an operation. Samples show it with the input of an example. */
 export interface ClientCall {
   /**
-   * The object that has the method: a `table`, `bucket` or `task` that the input names, or one whose methods take that name.
+   * The object that has the method: a `db`, `table`, `bucket` or `task` that the input names, or one whose methods take that
+   * name.
    */
-  readonly on: 'cubby' | 'keys' | 'tables' | 'table' | 'buckets' | 'bucket' | 'tasks' | 'task'
+  readonly on: 'cubby' | 'db' | 'keys' | 'tables' | 'table' | 'buckets' | 'bucket' | 'tasks' | 'task'
   readonly method: string
   /** The name of what it returns. */
   readonly result: string
@@ -91,6 +92,8 @@ export interface Description {
   readonly responses?: { readonly created: string; readonly existing?: string }
   /** The output for a caller that wants no data. Absent: it gets nothing but the version. */
   readonly minimalOutput?: Schema
+  /** The output of a request that was applied before under its idempotency key, if it is another one. */
+  readonly replayedOutput?: Schema
   /** The schema of the whole input, an object. */
   readonly input: Schema
   readonly output: Schema
@@ -115,6 +118,8 @@ interface Operation<Id extends string, Input, Output> extends InputRules {
   readonly command?: string
   /** The name of the tool for agents that does it. */
   readonly tool?: string
+  /** What an idempotency key of a request belongs to. Absent: the operation takes none. */
+  readonly idempotencyScope?: 'table' | 'task' | 'database' | 'organization'
   /** Callers may ask for an answer without data. */
   readonly respondsMinimal?: true
   /** The version of what it returns. */

@@ -24,6 +24,7 @@ export interface Schema {
   properties?: Record<string, Schema>
   required?: readonly string[]
   additionalProperties?: boolean | Schema
+  propertyNames?: Schema
   items?: Schema
   not?: Schema
   oneOf?: Schema[]
@@ -48,6 +49,13 @@ export const objectOf = <T>(description: string, required: RequiredKey<T>[], pro
 
 /** Closes the schema of a request: an unknown member is rejected. */
 export const closed = (schema: Schema): Schema => ({ ...schema, additionalProperties: false })
+
+const nothing: Schema = { not: {} }
+
+/** At least one of these members. Written with `not`, because code generators make a union of types of `anyOf`. */
+export const someOf = (names: string[]): Pick<Schema, 'not'> => ({
+  not: { properties: Object.fromEntries(names.map((name) => [name, nothing])) },
+})
 
 /** A reference to a member of `schemas`. */
 export const ref = (name: string): Schema => ({ $ref: `#/$defs/${name}` })

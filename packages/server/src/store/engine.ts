@@ -1,6 +1,7 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { Files } from './files.ts'
+import type { IdempotencyKeys } from './idempotency.ts'
 import type { Maintenance } from './maintenance.ts'
 import type { ArchiveState, Measures } from './measures.ts'
 import type { Organizations } from './organizations.ts'
@@ -47,6 +48,7 @@ export interface Engine {
   readonly files: Files
   readonly tasks: Tasks
   readonly runs: Runs
+  readonly idempotencyKeys: IdempotencyKeys
   readonly maintenance: Maintenance
   readonly transfer: Transfer
   readonly statistics: Statistics

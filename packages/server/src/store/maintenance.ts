@@ -40,6 +40,12 @@ export interface Maintenance {
    */
   purgeOrganizations(nowMs: number, rowsMax: number): Promise<number>
   /**
+   * One step that removes at most `rowsMax` idempotency keys: those that were kept for `idempotencyKeyMs`, after the same grace
+   * period, and of an organization that has more than `keysMax` (default `idempotencyKeysMax`) the oldest. Returns 0 if there
+   * is nothing left to do, as `purgeTables`.
+   */
+  sweepIdempotencyKeys(nowMs: number, rowsMax: number, keysMax?: number): Promise<number>
+  /**
    * Adds missing checksums in one commit that reads at most `rowsMax` rows. Returns how many rows it read; 0 if there is
    * nothing left to do. The store keeps the position. New rows are written with a checksum. An engine whose database has its
    * own checksums returns 0.

@@ -47,13 +47,13 @@ export const observeRuns = (runs: Runs, observer: StoreObserver): void => {
     if ('run' in change && !('refused' in change) && change.isRepeated !== true) tell(endOf(change.run))
   }
   after('add', (result) => {
-    if ('created' in result && result.created) tell('added')
+    if ('created' in result && result.created && result.isReplayed !== true) tell('added')
   })
   after('claim', (claimed) => tell('started', claimed.length))
   after('finish', tellEnd)
   after('cancel', tellEnd)
   after('applyBatch', (result, _caller, { tasks }) => {
-    if (!result.applied) return
+    if (!result.applied || result.isReplayed === true) return
     for (const [i, { op }] of tasks.entries()) {
       if (op === 'finish') tell(endOf(result.changes[i]!))
       else if (result.changes[i]!.created) tell('added')

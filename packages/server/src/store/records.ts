@@ -1,6 +1,7 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Condition } from '../core/records/condition.ts'
 import type { RecordKey } from '../core/records/record-key.ts'
+import type { PatchToApply } from '../core/records/record-patch.ts'
 import type { Position, Scan } from '../core/records/scan.ts'
 import type { RecordHead, StoredRecord } from '../core/records/stored-record.ts'
 import type { IndexEntries } from '../core/tables/indices.ts'
@@ -25,10 +26,32 @@ export interface DeleteOperation extends RecordKey {
   condition: Condition | undefined
 }
 
-export type RecordOperation = PutOperation | DeleteOperation
+/** A patch is applied to the record as it is when it is written. A record that does not exist is created. */
+export interface PatchOperation extends RecordKey, PatchToApply {
+  op: 'patch'
+  condition: Condition | undefined
+  /** False if nobody needs the data of the result. */
+  wantsData: boolean
+}
 
-/** The result of a put is the new version; that of a delete is whether there was a record. */
-export type OperationResult = { updatedAtMs: number } | { deleted: boolean }
+/** Writes nothing. Its condition must hold when the write is committed. */
+export interface CheckOperation extends RecordKey {
+  op: 'check'
+  condition: Condition
+}
+
+export type RecordOperation = PutOperation | DeleteOperation | PatchOperation | CheckOperation
+
+export interface PatchResult {
+  updatedAtMs: number
+  ttlSeconds: number | null
+  /** The characters of the data. */
+  length: number
+  data?: string
+}
+
+/** The result of a put is the new version, that of a delete is whether there was a record. A check has none. */
+export type OperationResult = { updatedAtMs: number } | { deleted: boolean } | PatchResult | { checked: true }
 
 export type WriteResult =
   | { applied: true; results: OperationResult[] }

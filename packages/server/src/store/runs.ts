@@ -4,12 +4,12 @@ import type { Declaration } from '../core/tasks/declaration.ts'
 import type { Finish, NewRun, Run, RunStatus } from '../core/tasks/run.ts'
 import type { Extension, RunChange } from '../core/tasks/transitions.ts'
 import type { Caller } from './api-keys.ts'
-import type { CountPage, OperationResult, RecordOperation } from './records.ts'
+import type { CountPage, RecordOperation } from './records.ts'
 import type { Table } from './tables.ts'
 
 export type AddResult =
   /** `created: false`: the run with that id, or the queued run of that key, which has the new payload. */
-  | { run: Run; created: boolean }
+  | { run: Run; created: boolean; isReplayed?: true }
   /** Another run has the id, with another payload. */
   | { refused: 'exists'; run: Run }
 
@@ -35,11 +35,16 @@ export type TaskOperation =
   | { op: 'run'; task: Table; run: NewRun }
   | { op: 'finish'; task: Table; id: string; finish: Finish }
 
-/** Records of one table and runs of any tasks of its database, written together or not at all. */
-export interface Batch {
-  /** Undefined if there are no records. */
-  table: Table | undefined
+/** The operations of a batch on the records of one table. */
+export interface BatchPart {
+  table: Table
   records: RecordOperation[]
+}
+
+/** Records of tables and runs of tasks of one database, written together or not at all. */
+export interface Batch {
+  /** No two parts are about the same table. */
+  parts: BatchPart[]
   tasks: TaskOperation[]
 }
 
@@ -56,9 +61,9 @@ export const changeOf = (applied: { run: Run; created?: boolean }): BatchedChang
 
 export type BatchResult =
   /** `runIds`, `changes`: one for each of `tasks`, in order. */
-  | { applied: true; results: OperationResult[]; runIds: string[]; changes: BatchedChange[] }
-  /** The condition of a record did not hold. `current` is the version found. */
-  | { applied: false; failedRecord: number; current: number | undefined }
+  | { applied: true; runIds: string[]; changes: BatchedChange[]; isReplayed?: true }
+  /** The condition of a record did not hold: `failedRecord` of `parts[failedPart]`. `current` is the version found. */
+  | { applied: false; failedPart: number; failedRecord: number; current: number | undefined }
   /** A finish that was applied before is `lease_lost` too in a batch. */
   | { applied: false; failedTask: number; refused: 'exists' | 'missing' | 'lease_lost' }
 

@@ -44,6 +44,23 @@ export interface DumpedTask extends StoredTask {
   tableId: number
 }
 
+/** What a request with an idempotency key was answered with. */
+export interface DumpedIdempotencyKey {
+  /** The table, bucket or task that the key belongs to, or the organization. */
+  scopeId: number
+  /**
+   * `table`: `scopeId` is a table, bucket or task. `organization`: keys of the organization itself. `organization/app`: keys of
+   * its database `app`. Those of organizations sort before `table`.
+   */
+  scopeKind: string
+  /** In hex, as `requestHash`. */
+  keyHash: string
+  requestHash: string
+  orgId: number
+  createdAtMs: number
+  result: string
+}
+
 /** A consistent snapshot of a whole store. Writes during the read do not change it. */
 export interface Dump {
   /** Sorted, newest first. */
@@ -71,6 +88,8 @@ export interface Dump {
   countRuns(): Awaitable<number>
   /** The runs of one task, by id, in chunks of bounded bytes. */
   runsOf(taskId: number): AsyncIterable<Run[]>
+  /** Sorted by scope, then by hash. */
+  idempotencyKeys(): AsyncIterable<DumpedIdempotencyKey>
   /** See `Files.readMark`. */
   fileMark(): Awaitable<string | undefined>
   close(): Promise<void>
@@ -88,6 +107,7 @@ export interface LoadRows {
   blobs?: LoadedBlob[]
   tasks?: DumpedTask[]
   runs?: Run[]
+  idempotencyKeys?: DumpedIdempotencyKey[]
 }
 
 export interface Transfer {

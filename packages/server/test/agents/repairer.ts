@@ -68,7 +68,7 @@ const filled = (path: string, { values }: Known): string =>
 
 /** The first request (`PUT /v1/app/orders`) or call (`create_table {…}`) in a hint. */
 export const callIn = (hint: string, known: Known): (Attempt & { at: number }) | undefined => {
-  const request = /\b(GET|PUT|POST|DELETE) (\/[^\s,;]*[^\s,;.])/.exec(hint)
+  const request = /\b(GET|PUT|PATCH|POST|DELETE) (\/[^\s,;]*[^\s,;.])/.exec(hint)
   if (request !== null) return { verb: request[1]!, path: filled(request[2]!, known), at: request.index }
   const call = /\b([a-z]+_[a-z]+) (?=\{)/.exec(hint)
   if (call === null) return undefined

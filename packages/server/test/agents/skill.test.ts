@@ -80,7 +80,7 @@ test('every command and request of the skill works in the order of the text, wit
     // An answer that the page does not show is a success.
     if (blocks[i + 1]?.language !== 'json') expect([text, came.error]).toEqual([text, undefined])
   }
-  expect(counts).toEqual({ sent: 16, compared: 11 })
+  expect(counts).toEqual({ sent: 17, compared: 12 })
   // No block is written in a way that the pattern does not see.
   expect(skill.split('\n').filter((line) => line.startsWith('```')).length).toBe(2 * blocks.length)
 })

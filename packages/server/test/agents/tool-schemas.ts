@@ -14,7 +14,14 @@ const closed = (schema: Json): Json => {
 }
 
 /** Outputs that list every member. The others list what a model needs and have more: dates of a table, details of a run. */
-const listsEveryMember = new Set(['delete_records', 'get_file_url', 'get_records', 'put_records', 'query_records'])
+const listsEveryMember = new Set([
+  'delete_records',
+  'get_file_url',
+  'get_records',
+  'patch_records',
+  'put_records',
+  'query_records',
+])
 
 const checkOf = (schema: Json): Check => {
   const ajv = new Ajv2020({ strict: false, allErrors: true })

@@ -177,6 +177,71 @@ describe('keys list', () => {
   })
 })
 
+describe('keys roll', () => {
+  const roll = (id: string, ...more: string[]): Promise<Json> =>
+    server.cubbyJson('keys', 'roll', id, '--org', 'acme', ...more)
+  const find = async (id: string): Promise<Json> =>
+    (await server.cubbyJson('keys', 'list', '--org', 'acme')).keys.find((key: Json) => key.id === id)
+
+  test('prints the new key once; both work, the old one for 24 hours', async () => {
+    const old = await create('--kind', 'public', '--name', 'page', '--databases', 'app')
+    const { exitCode, stdout, stderr } = await server.cubby('keys', 'roll', old.id, '--org', 'acme')
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    const [, id, key] = /^organization {2}acme\nid {12}(key_\w+)\nkey {11}(svc_pub_\w+)\n$/.exec(stdout)!
+    const rolled = await find(id!)
+    expect(rolled).toMatchObject({ kind: 'public', name: 'page', databases: ['app'], rolledFrom: old.id })
+    expect(await find(old.id)).toMatchObject({ rolledTo: id, expiresAt: rolled.createdAt + 86_400_000 })
+    for (const each of [key!, old.key]) ok(await server.as(each).get('/v1/app/notes'))
+    expect(JSON.stringify(await server.cubbyJson('keys', 'list', '--org', 'acme'))).not.toContain(key!)
+  })
+
+  test('--json is the body of POST /api/keys/:id/roll', async () => {
+    const old = await create('--kind', 'secret')
+    const byCommand = await roll(old.id)
+    const byHttp = ok(await server.as(org.secretKey).post(`/api/keys/${byCommand.id}/roll`), 201)
+    expect(Object.keys(byCommand)).toEqual(Object.keys(byHttp))
+    expect(byCommand.rolledFrom).toBe(old.id)
+  })
+
+  test('--overlap 0s revokes the old key in the running server before the command exits', async () => {
+    for (const more of [[], ['--json']]) {
+      const { id, key } = await create('--kind', 'secret')
+      const caller = server.as(key)
+      // The server has the key in its cache.
+      ok(await caller.get('/v1'))
+      expect((await server.cubby('keys', 'roll', id, '--org', 'acme', '--overlap', '0s', ...more)).exitCode).toBe(0)
+      refused(await caller.get('/v1'), 403, 'revoked_api_key')
+    }
+  })
+
+  test('--overlap 30m ends it in half an hour; 366d is the most', async () => {
+    for (const [overlap, ms] of [
+      ['30m', 1_800_000],
+      ['366d', 366 * 86_400_000],
+    ] as const) {
+      const { id } = await create('--kind', 'secret')
+      const { createdAt } = await roll(id, '--overlap', overlap)
+      expect((await find(id)).expiresAt).toBe(createdAt + ms)
+    }
+    const { id } = await create('--kind', 'secret')
+    for (const overlap of ['367d', '24', 'a day', '-1h']) {
+      expect(await failingWith(2, 'keys', 'roll', id, '--org', 'acme', `--overlap=${overlap}`)).toContain('--overlap')
+    }
+    expect((await find(id)).rolledTo).toBeNull()
+  })
+
+  test('a key that is not active, an unknown id, and one of another organization: exit 1, nothing rolled', async () => {
+    const old = await create('--kind', 'secret')
+    const { id } = await roll(old.id)
+    expect(await failing('keys', 'roll', old.id, '--org', 'acme')).toContain(id)
+    const { keys } = await server.cubbyJson('keys', 'list', '--org', 'other')
+    const unknown = await failing('keys', 'roll', 'key_00000000000000000000', '--org', 'acme')
+    expect(unknown).toContain('cubby keys list --org acme')
+    expect(await failing('keys', 'roll', keys[0].id, '--org', 'acme')).toBe(unknown)
+    expect((await server.cubbyJson('keys', 'list', '--org', 'other')).keys).toEqual(keys)
+  })
+})
+
 describe('keys revoke', () => {
   test('takes effect in the running server before the command exits', async () => {
     for (const more of [[], ['--json'], []]) {
@@ -246,11 +311,12 @@ test('without --org: the organization default, named in the output', async () =>
   expect(ok(await server.as(key!).get('/api/keys/self')).organization).toBe('default')
   const table = await text('list', '--org', 'default')
   expect(await text('list')).toBe(`organization default\n${table}`)
+  expect(await text('roll', id!)).toStartWith('organization  default\n')
   expect(await text('revoke', id!)).toBe(`revoked ${id} of the organization default\n`)
 })
 
 test('an unknown organization: exit 1 and one line that names it, for each command', async () => {
-  for (const words of [['create', '--kind', 'secret'], ['list'], ['revoke', 'key_1']]) {
+  for (const words of [['create', '--kind', 'secret'], ['list'], ['roll', 'key_1'], ['revoke', 'key_1']]) {
     expect(await failing('keys', ...words, '--org', 'nobody')).toContain('nobody')
   }
 })

@@ -1,8 +1,10 @@
 import { expect } from 'bun:test'
 import { generateApiKey, makeApiKey } from '../../src/core/api-keys/api-key.ts'
+import { rollOverlapMs } from '../../src/core/limits.ts'
+import type { Caller } from '../../src/store/api-keys.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { Case } from '../engine-conformance.ts'
-import { makeTenant, startMs, type Tenant, withoutEpoch } from './fixture.ts'
+import { expectRefusal, makeTenant, startMs, type Tenant, tenantThrough, withoutEpoch } from './fixture.ts'
 
 const makeKeys = async (engine: Engine, tenant: Tenant, count: number): Promise<string[]> => {
   const ids: string[] = []
@@ -11,6 +13,20 @@ const makeKeys = async (engine: Engine, tenant: Tenant, count: number): Promise<
     ids.push((await engine.apiKeys.create(tenant.caller, kept, startMs + i)).id)
   }
   return ids
+}
+
+const rollOf = async (
+  engine: Engine,
+  caller: Caller,
+  id: string,
+  { nowMs = startMs, oldEndMs = nowMs + rollOverlapMs }: { nowMs?: number; oldEndMs?: number } = {},
+) => {
+  const old = await engine.apiKeys.findById(id)
+  const { text, kept } = makeApiKey({
+    kind: 'secret',
+    ...(old && { kind: old.kind, name: old.name, databases: old.databases }),
+  })
+  return { text, id: kept.id, result: await engine.apiKeys.roll(caller, { id, oldEndMs, key: kept }, nowMs) }
 }
 
 const listedKey = async (engine: Engine, orgId: number, id: string) =>
@@ -213,6 +229,159 @@ export const apiKeyCases = (it: Case): void => {
     expect(await engine.apiKeys.revoke(ours.caller, 'key_none', startMs)).toBeUndefined()
     expect(await engine.apiKeys.revoke(ours.caller, theirs.apiKey.id, startMs)).toBeUndefined()
     expect(await engine.apiKeys.find(theirs.secret)).toMatchObject({ revokedAtMs: null })
+  })
+
+  it('createApiKey: ends with the key that creates it, whose end has come nearer since it was looked up', async ({
+    engine,
+  }) => {
+    const { caller, apiKey, operator, org } = await makeTenant(engine)
+    await rollOf(engine, operator, apiKey.id, { oldEndMs: startMs + 50 })
+    // The fence is of before the roll, as that of a request that is in flight.
+    expect(caller.apiKey).toMatchObject({ expiresAtMs: null })
+    const { kept } = makeApiKey({ kind: 'secret' })
+    const made = await engine.apiKeys.create(caller, kept, startMs + 1)
+    expect(made.expiresAtMs).toBe(startMs + 50)
+    const sooner = makeApiKey({ kind: 'secret', expiresAtMs: startMs + 20 }).kept
+    expect((await engine.apiKeys.create(caller, sooner, startMs + 1)).expiresAtMs).toBe(startMs + 20)
+    expect(await listedKey(engine, org.id, made.id)).toMatchObject({ expiresAtMs: startMs + 50 })
+  })
+
+  it('rollApiKey: a new key like the old one, which ends later; both name each other', async ({ engine }) => {
+    const { caller, org } = await makeTenant(engine)
+    const old = makeApiKey({ kind: 'public', name: 'web \0', databases: ['app', 'shop'] })
+    await engine.apiKeys.create(caller, old.kept, startMs)
+    const { text, result } = await rollOf(engine, caller, old.kept.id, { nowMs: startMs + 5 })
+    const expected = {
+      ...{ kind: 'public', name: 'web \0', databases: ['app', 'shop'], lastFour: text.slice(-4), link: null },
+      ...{ createdAtMs: startMs + 5, expiresAtMs: null, revokedAtMs: null, lastUsedAtMs: null, orgId: org.id },
+      ...{ rolledFrom: old.kept.id, rolledTo: null },
+    }
+    expect(result).toMatchObject({ outcome: 'rolled', apiKey: expected })
+    const made = await engine.apiKeys.find(text)
+    expect(made).toMatchObject(expected)
+    const ended = { expiresAtMs: startMs + 5 + rollOverlapMs, revokedAtMs: null, rolledFrom: null, rolledTo: made!.id }
+    expect(await engine.apiKeys.find(old.text)).toMatchObject(ended)
+    expect((await engine.apiKeys.list(org.id, undefined, 2)).map(withoutEpoch)).toEqual([
+      withoutEpoch(made)!,
+      expect.objectContaining(ended),
+    ])
+  })
+
+  it('rollApiKey: the old key keeps an end that is sooner; the new one lives as long as the old one was meant to', async ({
+    engine,
+  }) => {
+    const { caller } = await makeTenant(engine)
+    const old = makeApiKey({ kind: 'secret', expiresAtMs: startMs + 100 })
+    await engine.apiKeys.create(caller, old.kept, startMs)
+    const first = await rollOf(engine, caller, old.kept.id, { nowMs: startMs + 40 })
+    expect(first.result).toMatchObject({ apiKey: { expiresAtMs: startMs + 140 } })
+    expect(await engine.apiKeys.find(old.text)).toMatchObject({ expiresAtMs: startMs + 100 })
+    const second = await rollOf(engine, caller, first.id, { nowMs: startMs + 50, oldEndMs: startMs + 60 })
+    expect(second.result).toMatchObject({ apiKey: { expiresAtMs: startMs + 150 } })
+    expect(await engine.apiKeys.find(first.text)).toMatchObject({ expiresAtMs: startMs + 60 })
+  })
+
+  it('rollApiKey: no key ends after the one that asks, also if it rolls itself or never ends', async ({ engine }) => {
+    const { operator, org, apiKey } = await makeTenant(engine)
+    const asking = makeApiKey({ kind: 'secret', expiresAtMs: startMs + 100 })
+    const endless = makeApiKey({ kind: 'secret' })
+    for (const { kept } of [asking, endless]) await engine.apiKeys.create(operator, kept, startMs)
+    const caller = { orgId: org.id, apiKey: await engine.apiKeys.find(asking.text) }
+    const of = async (id: string) => (await rollOf(engine, caller, id, { nowMs: startMs + 10 })).result
+    expect(await of(endless.kept.id)).toMatchObject({ apiKey: { expiresAtMs: startMs + 100 } })
+    expect(await of(apiKey.id)).toMatchObject({ apiKey: { expiresAtMs: startMs + 100 } })
+    const own = await rollOf(engine, caller, asking.kept.id, { nowMs: startMs + 10, oldEndMs: startMs + 20 })
+    expect(own.result).toMatchObject({ apiKey: { expiresAtMs: startMs + 100 } })
+    expect(await engine.apiKeys.find(asking.text)).toMatchObject({ expiresAtMs: startMs + 20 })
+  })
+
+  it('rollApiKey: a time of now or before revokes the old key, its own end stays', async ({ engine }) => {
+    const { operator } = await makeTenant(engine)
+    for (const oldEndMs of [startMs, startMs - 1, 0, -5]) {
+      const old = makeApiKey({ kind: 'secret', expiresAtMs: startMs + 9 })
+      await engine.apiKeys.create(operator, old.kept, startMs - 1)
+      const { id } = await rollOf(engine, operator, old.kept.id, { oldEndMs })
+      expect(await engine.apiKeys.find(old.text)).toMatchObject({
+        ...{ revokedAtMs: startMs, expiresAtMs: startMs + 9, rolledTo: id },
+      })
+    }
+    const old = makeApiKey({ kind: 'secret' })
+    await engine.apiKeys.create(operator, old.kept, startMs)
+    await rollOf(engine, operator, old.kept.id, { oldEndMs: startMs + 1 })
+    expect(await engine.apiKeys.find(old.text)).toMatchObject({ revokedAtMs: null, expiresAtMs: startMs + 1 })
+  })
+
+  it('rollApiKey: a key that is revoked, expired or rolled stays as it is, and no key is made', async ({ engine }) => {
+    const { operator, org } = await makeTenant(engine)
+    const keys = [undefined, startMs + 3, undefined].map((expiresAtMs) => makeApiKey({ kind: 'public', expiresAtMs }))
+    for (const { kept } of keys) await engine.apiKeys.create(operator, kept, startMs)
+    const [revoked, expired, rolled] = keys.map(({ kept }) => kept.id) as [string, string, string]
+    await engine.apiKeys.revoke(operator, revoked, startMs + 1)
+    await rollOf(engine, operator, rolled, { nowMs: startMs + 2 })
+    const before = (await engine.apiKeys.list(org.id, undefined, 100)).map(withoutEpoch)
+    for (const id of [revoked, expired, rolled]) {
+      const { result } = await rollOf(engine, operator, id, { nowMs: startMs + 3 })
+      expect(result).toMatchObject({ outcome: 'inactive', old: { id } })
+    }
+    expect((await engine.apiKeys.list(org.id, undefined, 100)).map(withoutEpoch)).toEqual(before)
+    expect((await rollOf(engine, operator, expired, { nowMs: startMs + 2 })).result.outcome).toBe('rolled')
+  })
+
+  it('rollApiKey: the key of another organization, and an unknown id, are missing', async ({ engine }) => {
+    const [ours, theirs] = [await makeTenant(engine, 'ours'), await makeTenant(engine, 'theirs')]
+    for (const id of [theirs.apiKey.id, 'key_none', 'a\0b']) {
+      expect((await rollOf(engine, ours.caller, id)).result).toEqual({ outcome: 'missing' })
+      expect(await engine.apiKeys.findById(id === theirs.apiKey.id ? 'key_none' : id)).toBeUndefined()
+    }
+    expect(await engine.apiKeys.find(theirs.secret)).toMatchObject({ rolledTo: null, expiresAtMs: null })
+    expect(await engine.apiKeys.list(ours.org.id, undefined, 100)).toHaveLength(1)
+  })
+
+  it('rollApiKey: a key that was revoked since it was looked up, or whose organization was deleted, rolls nothing', async ({
+    engine,
+  }) => {
+    const { caller, operator, apiKey, org } = await makeTenant(engine)
+    const other = makeApiKey({ kind: 'secret' })
+    await engine.apiKeys.create(operator, other.kept, startMs)
+    await engine.apiKeys.revoke(operator, apiKey.id, startMs)
+    await expectRefusal(rollOf(engine, caller, other.kept.id), 'revoked_api_key')
+    await engine.organizations.delete('acme', startMs)
+    await expectRefusal(rollOf(engine, operator, other.kept.id), 'invalid_api_key')
+    expect(await engine.apiKeys.list(org.id, undefined, 100)).toHaveLength(2)
+  })
+
+  it('rollApiKey: of racing rolls, through several processes, one succeeds', async (store) => {
+    const { engine } = store
+    const tenant = await makeTenant(engine)
+    const other = await store.openBeside()
+    const [first] = await makeKeys(engine, tenant, 1)
+    const there = await tenantThrough(other, tenant)
+    const results = await Promise.all(
+      Array.from({ length: 8 }, (_, i) =>
+        i % 2 === 0 ? rollOf(engine, tenant.caller, first!) : rollOf(other, there.caller, first!),
+      ),
+    )
+    expect(results.filter(({ result }) => result.outcome === 'rolled')).toHaveLength(1)
+    expect(results.filter(({ result }) => result.outcome === 'inactive')).toHaveLength(7)
+    expect(await engine.apiKeys.list(tenant.org.id, undefined, 100)).toHaveLength(3)
+  })
+
+  it('rollApiKey: when it is done, other processes see the end of the old key', async (store) => {
+    const { engine } = store
+    const { operator, apiKey, secret } = await makeTenant(engine)
+    const other = await store.openBeside()
+    for (const [from, to] of [
+      [engine, other],
+      [other, engine],
+    ] as const) {
+      const { text, kept } = makeApiKey({ kind: 'secret' })
+      await engine.apiKeys.create(operator, kept, startMs)
+      for (const each of [engine, other]) expect(await each.apiKeys.find(text)).toMatchObject({ expiresAtMs: null })
+      const { id } = await rollOf(from, operator, kept.id, { oldEndMs: startMs + 7 })
+      expect(await to.apiKeys.find(text)).toMatchObject({ expiresAtMs: startMs + 7, rolledTo: id })
+      expect(await to.apiKeys.findById(kept.id)).toMatchObject({ expiresAtMs: startMs + 7, rolledTo: id })
+    }
+    expect(await engine.apiKeys.find(secret)).toMatchObject({ id: apiKey.id, rolledTo: null })
   })
 
   it('recordKeyUse: raises lastUsedAt', async ({ engine }) => {

@@ -159,9 +159,8 @@ export const deletedOrganizationCases = (it: Case): void => {
       cancel: () => bench.cancel(second),
       retry: () => bench.retry(first),
       'batch with a run': () =>
-        engine.runs.applyBatch(caller, { table: fixture.table, records: [put], tasks: [runInBatch] }, now),
-      'batch with a finish': () =>
-        engine.runs.applyBatch(caller, { table: undefined, records: [], tasks: [finishInBatch] }, now),
+        engine.runs.applyBatch(caller, { parts: [{ table: fixture.table, records: [put] }], tasks: [runInBatch] }, now),
+      'batch with a finish': () => engine.runs.applyBatch(caller, { parts: [], tasks: [finishInBatch] }, now),
     }
     for (const [name, attempt] of Object.entries(attempts)) {
       const outcome = await attempt().then(

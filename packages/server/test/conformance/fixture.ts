@@ -4,14 +4,24 @@ import { CubbyError, type ErrorCode } from '../../src/core/errors.ts'
 import { batchOperationsMax } from '../../src/core/limits.ts'
 import { indexBounds, parseRange, primaryBounds, timeBounds } from '../../src/core/records/range.ts'
 import { noRangeKey } from '../../src/core/records/record-key.ts'
+import { parseRecordToPatch } from '../../src/core/records/record-patch.ts'
 import { type ByteScan, resumeScan, type Scan, type TimeScan } from '../../src/core/records/scan.ts'
 import type { StoredRecord } from '../../src/core/records/stored-record.ts'
+import { runThrough } from '../../src/core/slices.ts'
 import { encodeIndexValue, type IndexScalar } from '../../src/core/tables/index-value.ts'
 import { type Indices, indexEntries, type Slot } from '../../src/core/tables/indices.ts'
+import { readEnvelope } from '../../src/core/text/json-span.ts'
 import type { ApiKey, Caller } from '../../src/store/api-keys.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { Organization } from '../../src/store/organizations.ts'
-import type { Condition, DeleteOperation, PutOperation, RecordOperation, WriteResult } from '../../src/store/records.ts'
+import type {
+  Condition,
+  DeleteOperation,
+  PatchOperation,
+  PutOperation,
+  RecordOperation,
+  WriteResult,
+} from '../../src/store/records.ts'
 import type { Table } from '../../src/store/tables.ts'
 
 /**
@@ -84,6 +94,23 @@ export const putOf = (table: Table, hashKey: string, fields: PutFields = {}): Pu
     entries: indexEntries(table.indices, JSON.parse(data) as Record<string, unknown>),
     condition: fields.condition,
   }
+}
+
+/** `change` has `merge`, `increment`, `append` and `ttl` as a request has them. */
+export const patchOf = (
+  table: Table,
+  hashKey: string,
+  change: Record<string, unknown>,
+  {
+    rangeKey = noRangeKey,
+    condition,
+    prefix = '',
+  }: Pick<PutFields, 'rangeKey' | 'condition'> & { prefix?: string } = {},
+): PatchOperation => {
+  const text = JSON.stringify({ hashKey, rangeKey, ...change })
+  const { value, parts } = runThrough(readEnvelope(text, 0, ''))
+  const record = parseRecordToPatch(value as Record<string, unknown>, text, parts, startMs, prefix)
+  return { op: 'patch', ...record, indices: table.indices, condition, prefix, wantsData: true }
 }
 
 export const deleteOf = (hashKey: string, rangeKey = noRangeKey, condition?: Condition): DeleteOperation => ({

@@ -77,6 +77,7 @@ export const purgeCases = (it: Case): void => {
         return answered
       },
       purgeOrganizations: async () => 0,
+      sweepIdempotencyKeys: async () => 0,
     } satisfies SweepOptions['maintenance']
     const sweeps = startSweeps({
       maintenance: watched,

@@ -347,10 +347,18 @@ export const runCases = (test: Case): void => {
     const run: NewRun = { id: newRunId(), isNamed: false, key: null, payload: '{"m":1}', at: { delayMs: 0 } }
     const put = (condition?: Condition) => putOf(table, 'o1', { data: { n: 1 }, condition })
     const add = { op: 'run' as const, task: bench.task, run }
-    const refused = await engine.runs.applyBatch(caller, { table, records: [put('exists')], tasks: [add] }, Date.now())
-    expect(refused).toEqual({ applied: false, failedRecord: 0, current: undefined })
+    const refused = await engine.runs.applyBatch(
+      caller,
+      { parts: [{ table, records: [put('exists')] }], tasks: [add] },
+      Date.now(),
+    )
+    expect(refused).toEqual({ applied: false, failedPart: 0, failedRecord: 0, current: undefined })
     expect(await bench.get(run)).toBeUndefined()
-    const done = await engine.runs.applyBatch(caller, { table, records: [put('absent')], tasks: [add] }, Date.now())
+    const done = await engine.runs.applyBatch(
+      caller,
+      { parts: [{ table, records: [put('absent')] }], tasks: [add] },
+      Date.now(),
+    )
     expect(done).toMatchObject({ applied: true, runIds: [run.id] })
     const key = { hashKey: 'o1', rangeKey: putOf(table, 'o1').rangeKey }
     expect((await engine.records.get(table, key, Date.now()))!.data).toBe('{"n":1}')
@@ -361,7 +369,8 @@ export const runCases = (test: Case): void => {
       id: run.id,
       finish: { lease: claimed!.lease!, result: null },
     }
-    const count = () => engine.runs.applyBatch(caller, { table, records: [put()], tasks: [finish] }, Date.now())
+    const count = () =>
+      engine.runs.applyBatch(caller, { parts: [{ table, records: [put()] }], tasks: [finish] }, Date.now())
     expect(await count()).toMatchObject({ applied: true, runIds: [run.id] })
     const version = (await engine.records.get(table, key, Date.now()))!.updatedAtMs
     expect(await count()).toEqual({ applied: false, failedTask: 0, refused: 'lease_lost' })
@@ -371,14 +380,16 @@ export const runCases = (test: Case): void => {
       { ...add, run: named },
       { ...add, run: { ...run, id: newRunId() } },
     ]
-    expect(await engine.runs.applyBatch(caller, { table: undefined, records: [], tasks }, Date.now())).toMatchObject({
+    expect(await engine.runs.applyBatch(caller, { parts: [], tasks }, Date.now())).toMatchObject({
       applied: true,
     })
     const clash = [
       { ...add, run: { ...run, id: newRunId() } },
       { ...add, run: { ...named, payload: '{}' } },
     ]
-    expect(await engine.runs.applyBatch(caller, { table, records: [put()], tasks: clash }, Date.now())).toEqual({
+    expect(
+      await engine.runs.applyBatch(caller, { parts: [{ table, records: [put()] }], tasks: clash }, Date.now()),
+    ).toEqual({
       ...{ applied: false, failedTask: 1, refused: 'exists' },
     })
     expect(await bench.get(clash[0]!.run)).toBeUndefined()
@@ -398,7 +409,11 @@ export const runCases = (test: Case): void => {
       for (; written < batches; written++) {
         const run = { id: `r${written}`, isNamed: true, key: null, payload: '{}', at: { delayMs: 0 } }
         const tasks = [{ op: 'run' as const, task: bench.task, run }]
-        await engine.runs.applyBatch(caller, { table, records: [putOf(table, `o${written}`)], tasks }, Date.now())
+        await engine.runs.applyBatch(
+          caller,
+          { parts: [{ table, records: [putOf(table, `o${written}`)] }], tasks },
+          Date.now(),
+        )
       }
     }
     /** Whichever is read first: if it is there, the other is too. */
@@ -433,7 +448,7 @@ export const runCases = (test: Case): void => {
     expect(runOf(await bench.extend(claimed!, 1_000)).status).toBe('running')
     expect(runOf(await bench.finish(claimed!)).status).toBe('succeeded')
     const run: NewRun = { id: newRunId(), isNamed: false, key: null, payload: '{}', at: { delayMs: 0 } }
-    const batch = { table: undefined, records: [], tasks: [{ op: 'run' as const, task: bench.task, run }] }
+    const batch = { parts: [], tasks: [{ op: 'run' as const, task: bench.task, run }] }
     await expectRefusal(engine.runs.applyBatch(caller, batch, Date.now()), 'task_not_found')
     await engine.tasks.restore(caller, 'app', 'mail', undefined, Date.now())
     const back = await engine.tasks.find(bench.tenant.org.id, 'app', 'mail')
@@ -512,7 +527,7 @@ export const runCases = (test: Case): void => {
       { op: 'finish' as const, task: bench.task, id: running!.id, finish },
       { op: 'run' as const, task: bench.task, run: runOf('c') },
     ]
-    const batch = { table: undefined, records: [], tasks }
+    const batch = { parts: [], tasks }
     expect(await engine.runs.applyBatch(bench.tenant.caller, batch, Date.now())).toMatchObject({ applied: true })
     expect(await bench.get(running!)).toMatchObject({ status: 'queued', key: 'a' })
     expect((await bench.claim(10)).map(({ key }) => key).sort()).toEqual(['b', 'c'])

@@ -8,6 +8,7 @@ import {
   makeFixture,
   makeTenant,
   numbered,
+  patchOf,
   putOf,
   startMs,
   timeScan,
@@ -24,6 +25,27 @@ export const staleCases = (it: Case): void => {
     await expectRefusal(fixture.write([putOf(fixture.table, 'a', { data: { n: 2 } })]), 'revoked_api_key')
     await expectRefusal(fixture.write([deleteOf('a'), putOf(fixture.table, 'b')]), 'revoked_api_key')
     expect(await fixture.list(timeScan())).toMatchObject([{ hashKey: 'a', data: '{"n":1}' }])
+  })
+
+  it('patch: a revoked key, or a deleted table, is told of first: a refusal would tell of the record', async ({
+    engine,
+  }) => {
+    const { tenant, table, write, put } = await makeFixture(engine)
+    await put('a', { data: { s: 'secret' } })
+    const refusedPatches = [
+      patchOf(table, 'a', { increment: { '/s': 1 } }),
+      patchOf(table, 'a', { merge: {} }, { condition: 'absent' }),
+      patchOf(table, 'a', { increment: { '/n': { by: -1, min: 0 } } }),
+    ]
+    await engine.apiKeys.revoke(tenant.operator, tenant.apiKey.id, startMs)
+    for (const patch of refusedPatches) {
+      await expectRefusal(write([patch]), 'revoked_api_key')
+      await expectRefusal(write([putOf(table, 'b'), patch]), 'revoked_api_key')
+    }
+    await engine.tables.delete(tenant.operator, 'app', 'orders', startMs)
+    for (const patch of refusedPatches) {
+      await expectRefusal(engine.records.write(tenant.operator, table, [patch], startMs), 'table_not_found')
+    }
   })
 
   it('write: another key of the organization goes on working', async ({ engine }) => {

@@ -60,7 +60,7 @@ const apply = async (data: string, { sqlite, postgres }: Change): Promise<void> 
 
 const renaming = (column: 'db' | 'name', to: string, which: string): Change => ({
   sqlite: (db) => db.run(`UPDATE tables SET ${column} = ? WHERE kind = ?`, [to, which]),
-  postgres: `update cubby_table set ${column} = '${to}' where kind = '${which}'`,
+  postgres: `update cubby_table_8 set ${column} = '${to}' where kind = '${which}'`,
 })
 
 /** The record of the file, with the checksum that belongs to it: nothing tells that it was not written so. */
@@ -76,7 +76,7 @@ const changingFile = (from: string, to: string): Change => ({
     const data = row.data.slice(0, row.data.lastIndexOf('}') + 1).replace(from, to)
     db.run('UPDATE records SET data = ? WHERE id = ?', [storedData(row.tableId, { ...key, data }), row.id])
   },
-  postgres: `update cubby_record set data = replace(data, '${from}', '${to}') where range_key = convert_to('tom.png', 'UTF8')`,
+  postgres: `update cubby_record_8 set data = replace(data, '${from}', '${to}') where range_key = convert_to('tom.png', 'UTF8')`,
 })
 
 const cases: [what: string, change: Change, said: string][] = [
@@ -120,7 +120,7 @@ const notAsMade: [what: string, change: Change, said: string][] = [
     'an organization',
     {
       sqlite: (db) => db.run(`UPDATE organizations SET name = 'Ac me'`),
-      postgres: `update cubby_organization set name = 'Ac me'`,
+      postgres: `update cubby_organization_8 set name = 'Ac me'`,
     },
     '"Ac me"',
   ],
@@ -128,7 +128,7 @@ const notAsMade: [what: string, change: Change, said: string][] = [
     'the id of a bucket',
     {
       sqlite: (db) => db.run(`UPDATE tables SET public_id = '../x' WHERE kind = 'bucket'`),
-      postgres: `update cubby_table set public_id = '../x' where kind = 'bucket'`,
+      postgres: `update cubby_table_8 set public_id = '../x' where kind = 'bucket'`,
     },
     '"../x"',
   ],
@@ -145,7 +145,7 @@ const notAsMade: [what: string, change: Change, said: string][] = [
     'the id of bytes to remove',
     {
       sqlite: (db) => db.run(`INSERT INTO blobs SELECT '../../x', id, 'dead', 1 FROM tables WHERE kind = 'bucket'`),
-      postgres: `insert into cubby_blob (id, table_id, state, due_at_ms) select '../../x', id, 'dead', 1 from cubby_table where kind = 'bucket'`,
+      postgres: `insert into cubby_blob_8 (id, table_id, state, due_at_ms) select '../../x', id, 'dead', 1 from cubby_table_8 where kind = 'bucket'`,
     },
     'blob ../../x',
   ],

@@ -106,6 +106,57 @@ describe('cubby table', () => {
   })
 })
 
+describe('cubby patch', () => {
+  let address: string[]
+  beforeAll(async () => {
+    const db = newDb()
+    await lines(['table', 'create', 'notes', '--db', db])
+    address = ['--db', db, '--table', 'notes']
+  })
+
+  const patch = (key: string, ...flags: string[]): string[] => ['patch', ...address, key, ...flags]
+  const patched = async (...args: string[]) => JSON.parse((await lines(patch('a', ...args)))[0]!)
+
+  test('merges, adds and appends, and prints the record', async () => {
+    await lines(['put', ...address, 'a', '--data', '{"n":1.50,"gone":1}'])
+    const changes = [
+      '--merge',
+      '{"gone":null}',
+      '--increment',
+      '{"/n":12345678901234567890}',
+      '--append',
+      '{"/l":[1.0]}',
+    ]
+    const [line] = await lines(patch('a', ...changes))
+    expect(line).toContain('"data":{"n":12345678901234567891.5,"l":[1.0]}')
+    expect(await lines(['get', ...address, 'a'])).toEqual([line!])
+    const [created] = await lines(['patch', ...address, 'new', 'r', '--increment', '{"/n":1}'])
+    expect(JSON.parse(created!)).toMatchObject({ hashKey: 'new', rangeKey: 'r', data: { n: 1 } })
+  })
+
+  test('--ttl sets it, --no-ttl removes it, neither leaves it', async () => {
+    expect((await patched('--ttl', '4102444800')).ttl).toBe(4102444800)
+    expect((await patched('--merge', '{}')).ttl).toBe(4102444800)
+    expect((await patched('--no-ttl')).ttl).toBeUndefined()
+  })
+
+  test('--if-absent and --if-match patch on condition, and a sum has bounds', async () => {
+    const { updatedAt } = await patched('--merge', '{"s":"x","stock":0}')
+    await expectRefused(patch('a', '--merge', '{}', '--if-absent'), 1, 'nothing was changed')
+    await expectRefused(patch('a', '--merge', '{}', '--if-match', '1'), 1, `The record is at version ${updatedAt}`)
+    await expectRefused(patch('a', '--increment', '{"/s":1}'), 1, 'increment["/s"] leads to "x"')
+    await expectRefused(patch('a', '--increment', '{"/stock":{"by":-1,"min":0}}'), 1, 'The number is 0')
+    await lines(patch('a', '--merge', '{}', '--if-match', String(updatedAt)))
+  })
+
+  test('what is missing or malformed is refused before anything is sent', async () => {
+    await expectRefused(patch('a'), 2, '--merge, --increment, --append, --ttl or --no-ttl is missing')
+    await expectRefused(patch('a', '--merge', '[1]'), 2, 'not a JSON object')
+    await expectRefused(patch('a', '--increment', '{}, "ttl":1'), 2, 'JSON')
+    await expectRefused(patch('a', '--ttl', '4102444800', '--no-ttl'), 2, 'cannot be combined')
+  })
+})
+
 describe('cubby put and cubby get', () => {
   const data = '{ "n": 12345678901234567890, "f": 1.0,\n  "a": 1, "a": 2, "text": "\\ud800 ü" }'
   let address: string[]

@@ -383,6 +383,15 @@ const routes: Record<string, Route> = {
     own: 200,
     outOfScope: 200,
   },
+  'roll a key': {
+    method: 'POST',
+    path: ({ keyId }) => `/api/keys/${keyId}/roll`,
+    body: {},
+    public: 'may not',
+    stranger: 'key_not_found',
+    own: 201,
+    outOfScope: 'key_scope',
+  },
   'revoke a key': {
     method: 'DELETE',
     path: ({ keyId }) => `/api/keys/${keyId}`,
@@ -449,7 +458,7 @@ const snapshot = async () => ({
   deletedTasks: ok(await service.api.get('/v1/shop/_tasks?deleted=true')).tasks.map(withoutOldest),
   runs: ok(await service.api.post(`${fixture.task}/query`)).items,
   records: await fixture.table.items({ index: 't' }),
-  keys: ok(await service.api.get('/api/keys?limit=1000')).keys.map((key: Json) => [key.id, key.status]),
+  keys: ok(await service.api.get('/api/keys?limit=1000')).keys.map((key: Json) => [key.id, key.status, key.rolledTo]),
 })
 
 for (const [name, route] of Object.entries(routes)) {

@@ -5,7 +5,7 @@ const service = useService()
 
 const exposed = [
   ...['accept-ranges', 'content-disposition', 'content-range', 'etag'],
-  ...['repr-digest', 'retry-after', 'x-request-id'],
+  ...['idempotency-replayed', 'repr-digest', 'retry-after', 'x-request-id'],
 ]
 
 const list = (value: string | null) => (value ?? '').toLowerCase().split(/\s*,\s*/)
@@ -36,6 +36,7 @@ describe('preflight', () => {
         'authorization',
         'content-digest',
         'content-type',
+        'idempotency-key',
         'if-match',
         'if-none-match',
         'if-range',
@@ -71,7 +72,7 @@ describe('every answer, errors too, allows every origin and exposes the same hea
     const { updatedAt } = await table.put('a')
     const answers = [
       await server.raw('GET', '/nowhere'),
-      await server.raw('PATCH', table.path),
+      await server.raw('PATCH', table.at('a')),
       await server.raw('GET', table.path),
       await reader.raw('DELETE', table.path),
       await api.put(table.path, ' '.repeat(1_048_577)),

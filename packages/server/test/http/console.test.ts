@@ -40,7 +40,7 @@ const common = {
   vary: 'Accept-Encoding',
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
-    'Accept-Ranges, Content-Disposition, Content-Range, ETag, Repr-Digest, Retry-After, X-Request-Id',
+    'Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotency-Replayed, Repr-Digest, Retry-After, X-Request-Id',
 }
 
 // Without them a script in somebody's record or file would run with the key of the user who looks at it.

@@ -114,7 +114,7 @@ const cases: Record<string, [number, () => Promise<ApiResponse>]> = {
   run_not_found: [404, async () => service.api.get(`${(await makeRun()).task}/runs/nobody`)],
   file_not_found: [404, async () => service.api.get(`${await makeFile()}.gone`)],
   key_not_found: [404, () => service.api.delete('/api/keys/nobody')],
-  method_not_allowed: [405, () => service.api.request('PATCH', '/v1/app/orders')],
+  method_not_allowed: [405, () => service.api.request('PATCH', '/v1/app/orders/a')],
   table_exists: [
     409,
     async () => service.api.post((await service.table()).path, { indices: { i1: { hashField: 'a' } } }),
@@ -127,8 +127,27 @@ const cases: Record<string, [number, () => Promise<ApiResponse>]> = {
       return service.api.post(`${path}/restore`)
     },
   ],
+  not_a_number: [
+    409,
+    async () =>
+      service.api.request('PATCH', (await service.table()).path, {
+        hashKey: 'a',
+        merge: { n: 'x' },
+        increment: { '/n': 1 },
+      }),
+  ],
+  not_an_array: [
+    409,
+    async () =>
+      service.api.request('PATCH', (await service.table()).path, {
+        hashKey: 'a',
+        merge: { n: 1 },
+        append: { '/n': [1] },
+      }),
+  ],
   run_exists: [409, async () => service.api.post(`${(await makeRun()).task}/run`, { id: 'a', payload: { other: 1 } })],
   lease_lost: [409, async () => service.api.post(`${(await makeRun()).task}/runs/a/extend`, { lease: 'another' })],
+  key_not_active: [409, async () => service.api.post(`/api/keys/${(await createRevokedKey(service.api)).id}/roll`)],
   run_finished: [
     409,
     async () => {
@@ -143,6 +162,14 @@ const cases: Record<string, [number, () => Promise<ApiResponse>]> = {
       const path = `/v1/app/_tasks/${freshName('task')}`
       for (const method of ['PUT', 'DELETE', 'PUT']) await service.api.request(method, path)
       return service.api.post(`${path}/restore`)
+    },
+  ],
+  idempotency_key_reused: [
+    422,
+    async () => {
+      const [table, headers] = [await service.table(), { 'idempotency-key': 'one' }]
+      ok(await table.tryPut({ hashKey: 'a', data: {} }, headers))
+      return table.tryPut({ hashKey: 'b', data: {} }, headers)
     },
   ],
   precondition_failed: [
@@ -264,7 +291,7 @@ describe('methods', () => {
   const routes: [string, string[]][] = [
     ['/v1', ['GET']],
     ['/v1/app', ['GET']],
-    ['/v1/app/orders', ['GET', 'POST', 'PUT', 'DELETE']],
+    ['/v1/app/orders', ['GET', 'POST', 'PUT', 'DELETE', 'PATCH']],
     ['/v1/app/orders/a', ['GET', 'DELETE']],
     ['/v1/app/orders/a/b', ['GET', 'DELETE']],
     ['/v1/app/orders/query', ['GET', 'DELETE', 'POST']],
@@ -276,9 +303,10 @@ describe('methods', () => {
     ['/v1/app/_tasks/mail', ['GET', 'PUT', 'DELETE']],
     ['/v1/app/_tasks/mail/restore', ['POST']],
     ['/v1/app/_tasks/mail/secret', ['POST']],
-    ['/api/collections/app.orders/items/a', ['GET', 'PUT', 'DELETE']],
+    ['/api/collections/app.orders/items/a', ['GET', 'PUT', 'PATCH', 'DELETE']],
     ['/api/keys', ['GET', 'POST']],
     ['/api/keys/key_x', ['DELETE']],
+    ['/api/keys/key_x/roll', ['POST']],
     ['/api/keys/self', ['GET', 'DELETE']],
     ['/healthz', ['GET']],
     ['/readyz', ['GET']],

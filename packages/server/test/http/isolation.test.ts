@@ -78,10 +78,14 @@ describe('another organization answers exactly like one that does not exist', ()
 
   test('its keys', async () => {
     const { id } = await createKey(service.api)
-    const theirs = await service.stranger.delete(`/api/keys/${id}`)
-    const none = await service.stranger.delete('/api/keys/key_00000000000000000000')
-    refused(theirs, 404, 'key_not_found')
-    expect(faceless(theirs, id)).toEqual(faceless(none, 'key_00000000000000000000'))
+    for (const send of [
+      (key: string) => service.stranger.delete(`/api/keys/${key}`),
+      (key: string) => service.stranger.post(`/api/keys/${key}/roll`),
+    ]) {
+      const [theirs, none] = [await send(id), await send('key_00000000000000000000')]
+      refused(theirs, 404, 'key_not_found')
+      expect(faceless(theirs, id)).toEqual(faceless(none, 'key_00000000000000000000'))
+    }
     const listed = ok(await service.api.get('/api/keys?limit=1000')).keys.find((key: Json) => key.id === id)
     expect(listed.status).toBe('active')
   })

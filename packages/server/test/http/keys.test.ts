@@ -127,7 +127,8 @@ describe('listing', () => {
     const { keys, cursor } = ok(answer)
     expect(cursor).toBeNull()
     expect(keys.length).toBe(4)
-    const listed = ({ key: _, ...rest }: Json) => ({ ...rest, status: 'active', lastUsedAt: null, revokedAt: null })
+    const others = { lastUsedAt: null, revokedAt: null, rolledFrom: null, rolledTo: null }
+    const listed = ({ key: _, ...rest }: Json) => ({ ...rest, status: 'active', ...others })
     expect(keys.slice(0, 2)).toEqual([listed(full), listed(plain)])
     for (const { key } of [plain, full]) {
       expect(answer.text).not.toContain(key)

@@ -21,6 +21,50 @@ const makeTable = async (indices?: Json): Promise<{ db: string; table: string }>
   return { db, table: name }
 }
 
+describe('patch_records', () => {
+  const dataOf = async (at: Json, hashKey: string): Promise<Json> =>
+    ok(await service.api.get(`/v1/${at.db}/${at.table}/${hashKey}`)).data
+
+  test('changes parts of records, creates those that do not exist, and answers keys and versions', async () => {
+    const at = await makeTable({ i1: { hashField: 'status' } })
+    await agent.call('put_records', { ...at, records: [{ hashKey: 'a', data: { n: 1, s: 'x', list: [1] } }] })
+    const records = [
+      { hashKey: 'a', merge: { s: null, status: 'open' }, increment: { '/n': 2 }, append: { '/list': [2] }, ttl: 4e9 },
+      { hashKey: 'b', rangeKey: 'r', increment: { '/n': { by: 1, max: 1 } } },
+    ]
+    const { written } = await agent.call('patch_records', { ...at, records })
+    expect(written).toEqual([
+      { hashKey: 'a', updatedAt: expect.any(Number) },
+      { hashKey: 'b', rangeKey: 'r', updatedAt: expect.any(Number) },
+    ])
+    expect(await dataOf(at, 'a')).toEqual({ n: 3, list: [1, 2], status: 'open' })
+    expect(await dataOf(at, 'b/r')).toEqual({ n: 1 })
+  })
+
+  test('all or none, and errors name the record', async () => {
+    const at = await makeTable({ i1: { hashField: 'status' } })
+    await agent.call('put_records', { ...at, records: [{ hashKey: 'a', data: { n: 1, s: 'x' } }] })
+    const cases: [Json, string, string][] = [
+      [{ increment: { '/s': 1 } }, 'not_a_number', 'records[1].increment["/s"]'],
+      [{ append: { '/n': [1] } }, 'not_an_array', 'records[1].append["/n"]'],
+      [{ increment: { '/n': { by: -2, min: 0 } } }, 'precondition_failed', 'records[1].increment["/n"]'],
+      [{ merge: { status: [] } }, 'invalid_index_value', 'records[1].data.status'],
+      [{ merge: {}, ifUpdatedAt: 1 }, 'precondition_failed', 'records[1].ifUpdatedAt'],
+      [{ data: {} }, 'invalid_request', 'records[1].data'],
+      [{}, 'invalid_request', 'records[1].merge'],
+    ]
+    for (const [change, code, field] of cases) {
+      const records = [
+        { hashKey: 'new', increment: { '/n': 1 } },
+        { hashKey: 'a', ...change },
+      ]
+      await agent.refused('patch_records', { ...at, records }, code, field)
+    }
+    expect(await dataOf(at, 'a')).toEqual({ n: 1, s: 'x' })
+    expect((await service.api.get(`/v1/${at.db}/${at.table}/new`)).status).toBe(404)
+  })
+})
+
 describe('put_records', () => {
   test('writes new records and answers their keys and versions', async () => {
     const at = await makeTable({ i1: { hashField: 'status' } })
@@ -442,6 +486,7 @@ describe('what a key may do', () => {
       ['query_records', { ...address, index: 't' }],
       ['create_table', address],
       ['put_records', { ...address, records: [{ hashKey: 'a', data: {} }] }],
+      ['patch_records', { ...address, records: [{ hashKey: 'a', merge: { n: 1 } }] }],
       ['delete_records', { ...address, records: [{ hashKey: 'a', ifUpdatedAt: 1 }] }],
       ['delete_table', { ...address, confirm: `${other}/orders` }],
       ['restore_table', address],

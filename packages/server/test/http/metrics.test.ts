@@ -33,7 +33,7 @@ test('requests are counted by operation and status, with their time and bytes', 
     ok(await service.api.request('HEAD', table.at('k')))
     await service.server.request('GET', table.at('k'))
     await service.server.request('GET', '/nowhere/at/all')
-    await service.api.request('PATCH', table.path, {})
+    await service.api.request('PATCH', table.at('k'), {})
     await service.server.request('GET', '/healthz')
   })
   const grew = (name: string, labels: Record<string, string>): number => growth(before, after, name, labels)
@@ -51,6 +51,13 @@ test('requests are counted by operation and status, with their time and bytes', 
   expect(grew(`${seconds}_sum`, { operation: 'putRecord' })).toBeGreaterThan(0)
   expect(grew('cubby_http_received_bytes_total', { operation: 'putRecord' })).toBe(5 * Buffer.byteLength(body))
   expect(grew('cubby_http_sent_bytes_total', { operation: 'putRecord' })).toBe(answered)
+})
+
+test('requests that are repeated with an idempotency key are counted when they are answered again', async () => {
+  const table = await service.table()
+  const before = await scrape(service.server)
+  for (const n of [1, 1, 1, 2]) await table.tryPut({ hashKey: 'a', data: { n } }, { 'idempotency-key': 'k' })
+  expect(growth(before, await scrape(service.server), 'cubby_http_replays_total')).toBe(2)
 })
 
 // Servers and proxies that take different ones of two hosts would answer for another site, or read another request.

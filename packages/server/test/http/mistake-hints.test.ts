@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 /** The first request that a hint names. */
 const requestIn = (hint: string): { method: string; path: string } => {
-  const [, method, path] = /\b(GET|PUT|POST|DELETE) (\/[^\s,;]*[^\s,;.])/.exec(hint) ?? []
+  const [, method, path] = /\b(GET|PUT|PATCH|POST|DELETE) (\/[^\s,;]*[^\s,;.])/.exec(hint) ?? []
   if (method === undefined) throw new Error(`no request in the hint: ${hint}`)
   return { method, path: path! }
 }
@@ -27,6 +27,7 @@ const send = (method: string, path: string, body?: Json): Promise<ApiResponse> =
   })
 
 const put = { hashKey: 'bob', data: { n: 1 } }
+const patch = { hashKey: 'bob', merge: { n: 1 } }
 const operations = [{ op: 'put', ...put }]
 
 interface Attempt {
@@ -108,9 +109,8 @@ describe('the five of the contract', () => {
 describe('and others that are tried often', () => {
   attempts({
     'POST of a record by its path': near('POST /v1/app/orders/ada', noMethod, 'PUT /v1/app/orders', put),
-    'PATCH of a record': near('PATCH /v1/app/orders/ada', noMethod, 'PUT /v1/app/orders', put),
-    'PATCH of a record with a range key': near('PATCH /v1/app/orders/ada/r', noMethod, 'PUT /v1/app/orders', put),
-    'PATCH of the table': near('PATCH /v1/app/orders', noMethod, 'PUT /v1/app/orders', put),
+    'PATCH of a record': near('PATCH /v1/app/orders/ada', noMethod, 'PATCH /v1/app/orders', patch),
+    'PATCH of a record with a range key': near('PATCH /v1/app/orders/ada/r', noMethod, 'PATCH /v1/app/orders', patch),
     'GET …/query': near('GET /v1/app/orders/query', '404 record_not_found', toQuery, newest, { says: 'range key' }),
     'GET …/query?limit': near('GET /v1/app/orders/query?limit=5', badRequest, toQuery, newest),
     'GET …/search': near('GET /v1/app/orders/search', '404 record_not_found', toQuery, newest),
@@ -144,15 +144,6 @@ describe('and others that are tried often', () => {
     'GET of an item with limit': near('GET /api/collections/app.orders/items/ada?limit=5', badRequest, toQuery, newest),
     'POST of an item without an id': near('POST /api/collections/app.orders/items', noRoute, toItem, { n: 1 }),
     'POST of an item': near('POST /api/collections/app.orders/items/ada', noMethod, toItem, { n: 1 }),
-    'PATCH of an item': near(
-      'PATCH /api/collections/app.orders/items/ada',
-      noMethod,
-      toItem,
-      { n: 1 },
-      {
-        says: 'always written as a whole',
-      },
-    ),
     'GET /health': near('GET /health', '404 route_not_found', 'GET /healthz'),
   })
 
@@ -249,6 +240,7 @@ describe('and others that are tried often', () => {
       ['/api/collections/orders/items', 'The id is missing; records are found by POST /v1/default/orders/query.'],
       ['/api/collections/App.orders/ada', 'An item is at /api/collections/:collection/items/:id.'],
       ['/version', 'The version is in GET /.'],
+      ['/api/keys/key_1/rotate', 'A key is replaced by POST /api/keys/:id/roll.'],
       ['/api/keys/key_1/revoke', 'Keys are revoked by DELETE /api/keys/:id.'],
       ['/keys', 'Keys are below /api: /api/keys.'],
       ['/keys/self', 'Keys are below /api: /api/keys/self.'],
@@ -439,7 +431,7 @@ describe('names in hints', () => {
       ['PUT', '/ada'],
       ['POST', '/search'],
       ['GET', '/'],
-      ['PATCH', ''],
+      ['PATCH', '/ada'],
     ] as const) {
       const hints = new Set<string>()
       for (const name of names) {

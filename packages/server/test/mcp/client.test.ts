@@ -63,9 +63,10 @@ const callsOf = (): [string, (answers: Record<string, Json>) => Json][] => {
     ['get_run', () => ({ db, task: 'mail', run: 'first', waitSeconds: 0 })],
     ['create_table', () => ({ db, table, indices: { i1: { hashField: 'kind', rangeField: 'at' } } })],
     ['put_records', () => ({ db, table, records: [{ hashKey: 'x', data: { kind: 'k', n: 1 } }] })],
+    ['patch_records', () => ({ db, table, records: [{ hashKey: 'x', increment: { '/n': 1 } }] })],
     [
       'delete_records',
-      ({ put_records: { written } }) => {
+      ({ patch_records: { written } }) => {
         const [{ hashKey, updatedAt }] = written
         return { db, table, records: [{ hashKey, ifUpdatedAt: updatedAt }] }
       },

@@ -59,5 +59,5 @@ test('an object whose name is no identifier has another one', () => {
 test('what the client has no call for', () => {
   expect(callOf('deleteTask', { task: 'mail', ifUpdatedAt: 1 })).toBeUndefined()
   const without = Object.values(entries).filter(({ route, client }) => route !== undefined && client === undefined)
-  expect(without.map(({ id }) => id)).toEqual(['getItem', 'putItem', 'deleteItem'])
+  expect(without.map(({ id }) => id)).toEqual(['getItem', 'putItem', 'patchItem', 'deleteItem'])
 })

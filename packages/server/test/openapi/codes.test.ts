@@ -4,6 +4,7 @@ import {
   batchOperationsMax,
   bodyBytesMax,
   dataBytesMax,
+  databaseBatchOperationsMax,
   fileBytesMax,
   findKeysMax,
   plainBodyBytesMax,
@@ -38,6 +39,13 @@ beforeAll(async () => {
   ok(await service.api.raw('PUT', '/v1/app/_buckets/avatars/ada/small.png', { body: 'the bytes of a picture' }))
   ok(await service.api.put('/v1/app/_tasks/mail', {}), 201)
   ok(await service.api.post('/v1/app/_tasks/mail/run', { id: 'order-o-1', payload: { order: 'o-1' } }), 201)
+  // Each thing that an idempotency key belongs to has used this one.
+  const used = { 'Idempotency-Key': usedKey }
+  ok(await service.api.request('DELETE', '/v1/app/orders/nobody', undefined, used))
+  const deletes = { operations: [{ op: 'delete', table: 'orders', hashKey: 'nobody' }] }
+  ok(await service.api.post('/v1/app/_batch', deletes, used))
+  ok(await service.api.post('/v1/app/_tasks/mail/run', { delaySeconds: 86_400 }, used), 201)
+  ok(await service.api.post('/api/keys', { kind: 'public', name: 'used' }, used), 201)
   const signer = await createKey(service.api, { kind: 'secret' })
   for (const method of ['GET', 'PUT'] as const) {
     urls.valid[method] = await signUrl(service.api, method, 600)
@@ -47,6 +55,8 @@ beforeAll(async () => {
   ok(await service.api.delete(`/api/keys/${signer.id}`))
   service.server.setClock(2_000)
 })
+
+const usedKey = 'used'
 
 /** Targets of signed URLs. */
 const urls = { valid: { GET: '', PUT: '' }, expired: { GET: '', PUT: '' }, revoked: { GET: '', PUT: '' } }
@@ -107,7 +117,18 @@ const withDatabase = (to: Operation, target: string, db: string): string =>
   names('db')(to) ? withSegment(to, target, db, 'db') : withSegment(to, target, `${db}.orders`, 'collection')
 const isPut = ({ id }: Operation): boolean => id === 'putRecord'
 const isItemPut = ({ id }: Operation): boolean => id === 'putItem'
-const isBatch = ({ id }: Operation): boolean => id === 'applyBatch'
+const isPatch = ({ id }: Operation): boolean => id === 'patchRecord'
+const isItemPatch = ({ id }: Operation): boolean => id === 'patchItem'
+const isOfItem = ({ path }: Operation): boolean => path === '/api/collections/{collection}/items/{id}'
+const takesPatch = (operation: Operation): boolean => operation.path === '/v1/{db}/{table}' || isOfItem(operation)
+const isDatabaseBatch = ({ id }: Operation): boolean => id === 'applyDatabaseBatch'
+const isBatch = (operation: Operation): boolean => operation.id === 'applyBatch' || isDatabaseBatch(operation)
+/** The body of a batch over tables with this operation on a record. */
+const recordBody = (operation: Json, to?: Operation): { body: string } => ({
+  body: JSON.stringify({
+    operations: [{ ...(to?.id !== 'applyBatch' && { table: 'orders' }), hashKey: 'ada', ...operation }],
+  }),
+})
 const isTaskBatch = ({ id }: Operation): boolean => id === 'applyTaskBatch'
 const isRun = ({ id }: Operation): boolean => id === 'runTask'
 const isFinish = ({ id }: Operation): boolean => id === 'finishRun'
@@ -131,6 +152,15 @@ const faults: Record<
   string,
   { tries(operation: Operation): boolean; spoil(good: Request, to: Operation): Partial<Request> }
 > = {
+  idempotency_key_reused: {
+    tries: ({ object }) =>
+      (object.parameters ?? []).some((one: Json) => resolve(document, one).name === 'Idempotency-Key'),
+    spoil: ({ headers, body }, to) => ({
+      headers: { ...headers, 'Idempotency-Key': usedKey },
+      // A run with an id takes no key.
+      ...(isRun(to) ? { body: '{}' } : { body }),
+    }),
+  },
   missing_api_key: { tries: hasKey, spoil: () => ({ key: undefined }) },
   invalid_api_key: { tries: hasKey, spoil: () => ({ key: 'svc_live_nonsense' }) },
   expired_api_key: { tries: hasKey, spoil: () => ({ key: keys.expired }) },
@@ -159,7 +189,7 @@ const faults: Record<
   },
   method_not_allowed: {
     tries: () => true,
-    spoil: (_, to) => ({ method: isBelowBucket(to) ? 'TRACE' : 'PATCH', body: undefined }),
+    spoil: (_, to) => ({ method: isBelowBucket(to) || takesPatch(to) ? 'TRACE' : 'PATCH', body: undefined }),
   },
   invalid_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, 'Shop') }) },
   reserved_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, '_shop') }) },
@@ -173,10 +203,16 @@ const faults: Record<
   invalid_key: {
     tries: (operation) =>
       isRun(operation) ||
+      isPatch(operation) ||
       isTaskBatch(operation) ||
+      isDatabaseBatch(operation) ||
+      operation.id === 'rollApiKey' ||
       (endsInParameter(operation) && ['hashKey', 'id', 'name'].some((part) => names(part)(operation))),
     spoil: ({ target }, to) => {
       if (isRun(to)) return { body: '{"id":"order 1"}' }
+      if (isPatch(to)) return { body: '{"hashKey":"","ttl":null}' }
+      if (isDatabaseBatch(to)) return recordBody({ op: 'delete', hashKey: '' })
+      if (to.id === 'rollApiKey') return { target: target.replace(/[^/]+(?=\/roll)/, '%ff') }
       return isTaskBatch(to) ? runsBody({ op: 'run', key: '' }) : { target: withSegment(to, target, '%ff') }
     },
   },
@@ -197,7 +233,7 @@ const faults: Record<
       body: ' '.repeat(
         (isBatch(to) || to.id === 'applyTaskBatch'
           ? batchBodyBytesMax
-          : isPut(to) || isItemPut(to) || isFind(to) || hasLargeBody(to)
+          : isPut(to) || isPatch(to) || isItemPut(to) || isItemPatch(to) || isFind(to) || hasLargeBody(to)
             ? bodyBytesMax
             : plainBodyBytesMax) + 1,
       ),
@@ -213,11 +249,15 @@ const faults: Record<
   table_not_found: {
     // If there is no such table it can be created: that is no fault.
     tries: (operation) =>
-      (names('table')(operation) || names('collection')(operation)) && operation.id !== 'createTable',
+      isDatabaseBatch(operation) ||
+      ((names('table')(operation) || names('collection')(operation)) && operation.id !== 'createTable'),
     spoil: ({ target }, to) => ({
-      target: names('table')(to)
-        ? withSegment(to, target, 'invoices', 'table')
-        : withSegment(to, target, 'app.invoices', 'collection'),
+      ...(isDatabaseBatch(to) && recordBody({ op: 'delete', table: 'invoices' })),
+      target: isDatabaseBatch(to)
+        ? target
+        : names('table')(to)
+          ? withSegment(to, target, 'invoices', 'table')
+          : withSegment(to, target, 'app.invoices', 'collection'),
     }),
   },
   bucket_not_found: {
@@ -243,8 +283,30 @@ const faults: Record<
     spoil: () => runsBody({ op: 'run', id: 'order-o-1' }, { op: 'finish', run: 'order-o-1', lease: 'x' }),
   },
   invalid_ttl: {
-    tries: ({ id }) => id === 'putFile' || id === 'putItem',
-    spoil: ({ target }) => ({ target: add(target, 'ttl=4102444800000') }),
+    tries: (operation) =>
+      isDatabaseBatch(operation) ||
+      operation.id === 'putFile' ||
+      isItemPut(operation) ||
+      isPatch(operation) ||
+      isItemPatch(operation),
+    spoil: ({ target }, to) =>
+      isDatabaseBatch(to)
+        ? recordBody({ op: 'put', data: {}, ttl: 4102444800000 })
+        : isPatch(to)
+          ? { body: '{"hashKey":"a","ttl":4102444800000}' }
+          : { target: add(target, 'ttl=4102444800000') },
+  },
+  invalid_index_value: {
+    tries: isDatabaseBatch,
+    spoil: () => recordBody({ op: 'put', data: { status: [] } }),
+  },
+  not_a_number: {
+    tries: isBatch,
+    spoil: (_, to) => recordBody({ op: 'patch', rangeKey: 'o-1', increment: { '/status': 1 } }, to),
+  },
+  not_an_array: {
+    tries: isBatch,
+    spoil: (_, to) => recordBody({ op: 'patch', rangeKey: 'o-1', append: { '/status': [1] } }, to),
   },
   private_file: {
     tries: ({ id }) => id === 'getFile' || id === 'getFileUrl',
@@ -261,18 +323,22 @@ const faults: Record<
   record_too_large: {
     tries: (operation) =>
       isPut(operation) ||
+      isPatch(operation) ||
       isItemPut(operation) ||
+      isItemPatch(operation) ||
       takesRuns(operation) ||
       isRun(operation) ||
       isFinish(operation) ||
       isDeclaration(operation),
     spoil: (_, to) => {
       const large = record(dataBytesMax + 1)
-      if (isItemPut(to)) return { body: JSON.stringify(large.data) }
+      if (isItemPut(to) || isItemPatch(to)) return { body: JSON.stringify(large.data) }
+      if (isPatch(to)) return { body: JSON.stringify({ hashKey: 'a', merge: large.data }) }
       if (isRun(to)) return { body: JSON.stringify({ payload: large.data }) }
       if (isFinish(to)) return { body: JSON.stringify({ lease: 'x', result: large.data }) }
       if (isTaskBatch(to)) return runsBody({ op: 'run', payload: large.data })
       if (isDeclaration(to)) return { body: JSON.stringify({ schedule: { every: 60, payload: large.data } }) }
+      if (isDatabaseBatch(to)) return recordBody({ op: 'put', ...large })
       return { body: JSON.stringify(isPut(to) ? large : { operations: [{ op: 'put', ...large }] }) }
     },
   },
@@ -284,7 +350,8 @@ const faults: Record<
         const keys = Array.from({ length: findKeysMax + 1 }, (_, i) => ({ hashKey: `k${i}` }))
         return { body: JSON.stringify({ keys }) }
       }
-      const operations = Array.from({ length: batchOperationsMax + 1 }, (_, i) => ({ op: 'delete', hashKey: `k${i}` }))
+      const most = isDatabaseBatch(to) ? databaseBatchOperationsMax : batchOperationsMax
+      const operations = Array.from({ length: most + 1 }, (_, i) => ({ op: 'delete', hashKey: `k${i}` }))
       return { body: JSON.stringify({ operations }) }
     },
   },
@@ -386,7 +453,9 @@ describe('what a request knows', () => {
 
   test('of fields in a body is what is described', async () => {
     // The body of an item has any fields, and that of a file is its bytes.
-    for (const operation of all.filter((one) => hasBody(one) && !isItemPut(one) && !isPutFile(one))) {
+    for (const operation of all.filter(
+      (one) => hasBody(one) && !isItemPut(one) && !isItemPatch(one) && !isPutFile(one),
+    )) {
       const good = goodRequest(operation)
       const body = JSON.stringify({ ...JSON.parse(good.body ?? '{}'), zzz: 1 })
       const answer = await send({ ...good, body })
@@ -405,6 +474,7 @@ describe('what a request knows', () => {
     const batch = all.find(isBatch)!
     for (const [op, schema] of [
       ['put', 'PutOperation'],
+      ['patch', 'PatchOperation'],
       ['delete', 'DeleteOperation'],
     ] as const) {
       const operations = [{ op, hashKey: 'a', ...(op === 'put' && { data: {} }), zzz: 1 }]

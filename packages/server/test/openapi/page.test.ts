@@ -46,7 +46,7 @@ describe('the page', () => {
     expect(headers.get('x-request-id')).toBe('mine')
     expect(headers.get('access-control-allow-origin')).toBe('*')
     expect(headers.get('access-control-expose-headers')).toBe(
-      'Accept-Ranges, Content-Disposition, Content-Range, ETag, Repr-Digest, Retry-After, X-Request-Id',
+      'Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotency-Replayed, Repr-Digest, Retry-After, X-Request-Id',
     )
     expect(headers.get('cache-control')).toBe('private, no-cache')
   })

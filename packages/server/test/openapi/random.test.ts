@@ -23,10 +23,15 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_cursor', /^cursor /],
   ['invalid_range', /both bounds must have the same type|low bound above|lower bound|t takes epoch milliseconds/],
   ['invalid_ttl', /more than a day in the past/],
-  ['invalid_request', /^expiresAt is in the past/],
+  ['invalid_request', /^expiresAt is (in the past|more than 366 days ahead|\d+, which looks like seconds)/],
   ['invalid_request', /^If-None-Match cannot be combined with If-Match/],
   // The header is read for the bytes of a file, but not for its record.
   ['invalid_request', /^If-Match is not allowed on GET/],
+  [
+    'invalid_request',
+    /^increment and append together have more than|name the same place|leads below|can be added exactly/,
+  ],
+  ['invalid_request', / levels deep; it takes at most /],
   ['batch_duplicate_keys', /names the same (record|run|key)/],
   // A day that its month does not have, or an offset that leads out of the years.
   ['invalid_request', /runAt is "\d{4}-\d\d-\d\dT[^"]+"; it takes epoch milliseconds/],
@@ -70,6 +75,7 @@ const withoutRiddles = ({ query, headers, body, ...request }: Request): Request 
   // The change of a file has at least one member: one of the ttl alone stays as it is.
   const changed = (whole: Json): Json => {
     const rest = without(whole, 'cursor', 'ttl', 'expiresAt', 'schedule', 'url')
+    if (whole.hashKey !== undefined && whole.data === undefined) return { ...rest, ttl: null }
     return Object.keys(rest).length === 0 ? whole : rest
   }
   return {

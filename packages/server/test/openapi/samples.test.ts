@@ -143,7 +143,7 @@ describe('TypeScript', () => {
     })
     const ids = new Set(succeeding.map(({ entry }) => entry.operation.operationId))
     // The client has records, which are more than items, and the bytes of a file are not what it prints.
-    expect([...ids]).toEqual(['getItem', 'putItem', 'deleteItem', 'getFile'])
+    expect([...ids]).toEqual(['getItem', 'putItem', 'patchItem', 'deleteItem', 'getFile'])
     expect(samples.length - withFetch.length).toBeGreaterThan(25)
   })
 

@@ -30,6 +30,11 @@ const integer = ({ minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_
 const object = (document: Json, schema: Json): fc.Arbitrary<Json> => {
   const { properties = {}, required = [], minProperties = 0, maxProperties, additionalProperties } = schema
   const names = Object.keys(properties)
+  if (schema.propertyNames !== undefined) {
+    const key = arbitraryOf(document, schema.propertyNames) as fc.Arbitrary<string>
+    const keys = { minKeys: minProperties, maxKeys: Math.min(maxProperties, 3) }
+    return fc.dictionary(key, arbitraryOf(document, additionalProperties), keys)
+  }
   const membersOf = (chosen: string[], requiredKeys: string[]): fc.Arbitrary<Json> => {
     const members = chosen.map((name) => [name, arbitraryOf(document, properties[name])])
     return fc.record<Json>(Object.fromEntries(members), { requiredKeys })
@@ -67,7 +72,7 @@ export const arbitraryOf = (document: Json, given: Json): fc.Arbitrary<Json> => 
       return text(schema)
     case 'array': {
       const { minItems = 0, maxItems = minItems + 5 } = schema
-      const items = arbitraryOf(document, schema.items)
+      const items = Object.keys(schema.items).length === 0 ? json : arbitraryOf(document, schema.items)
       return fc.array(items, { minLength: minItems, maxLength: Math.min(maxItems, minItems + 5) })
     }
     case 'object':

@@ -19,6 +19,8 @@ const keyOf = (kind: ApiKey['kind'], databases: string[] | null): ApiKey => ({
   expiresAtMs: null,
   revokedAtMs: null,
   link: null,
+  rolledFrom: null,
+  rolledTo: null,
   epoch: 0,
 })
 
@@ -48,7 +50,7 @@ const readOnly = [
   'queryRecords',
   'queryRuns',
 ]
-const ofKeys = ['createApiKey', 'listApiKeys', 'revokeApiKey']
+const ofKeys = ['createApiKey', 'listApiKeys', 'revokeApiKey', 'rollApiKey']
 
 for (const entry of Object.values<CatalogueEntry>(catalogue())) {
   const { id } = entry

@@ -24,11 +24,12 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   // A day that its month does not have.
   ['invalid_range', /is "\d{4}-(02-(29|3\d)|(04|06|09|11)-31)T[^"]*"; t takes epoch milliseconds/],
   ['invalid_ttl', /more than a day in the past/],
-  ['invalid_request', /^expiresAt is in the past/],
+  ['invalid_request', /^expiresAt is (in the past|more than 366 days ahead|\d+, which looks like seconds)/],
   ['invalid_request', /^name takes 1 to \d+ well-formed characters/],
   ['invalid_request', /^content has a lone surrogate|^(prefix|download) has (\d+ bytes|a lone surrogate)/],
   // A schema bounds characters of each member, not bytes of all.
   ['invalid_request', /^metadata has \d+ bytes/],
+  ['invalid_request', /^increment and append together have more than|name the same place|leads below/],
   ['batch_duplicate_keys', /names the same record/],
   ['invalid_request', /^url is .*; it takes a URL|^leaseSeconds is \d+; for a task with url/],
   ['push_target_refused', /^url (begins with|has a user)/],

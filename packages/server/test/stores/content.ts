@@ -121,6 +121,7 @@ export const accounts = (writtenAtMs: number): Record<string, Json> => ({
   expiring: { kind: 'public', name: 'for an hour', expiresAt: writtenAtMs + 3_600_000 },
   lasting: { kind: 'public', name: 'for two days 🗝', expiresAt: writtenAtMs + 2 * 86_400_000 },
   revoked: { kind: 'secret', name: 'lost' },
+  rolled: { kind: 'public', name: 'rolled' },
 })
 
 const get = (path: string, key = 'public'): ReplayedRequest => ({ key, method: 'GET', path })

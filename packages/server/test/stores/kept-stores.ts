@@ -99,7 +99,7 @@ export const postgresStores = (postgres: () => SharedPostgres): StoreKind => ({
       store,
       ...(copyFiles(from, dataDir) && { files: join(dataDir, 'files') }),
       async count(table, condition) {
-        const name = { tables: 'cubby_table', records: 'cubby_record' }[table]
+        const name = { tables: 'cubby_table_8', records: 'cubby_record_8' }[table]
         // Conditions name SQLite's columns. Those of PostgreSQL have their unit in the name.
         const where = condition.replace('deleted_at', 'deleted_at_ms').replace('ttl', 'ttl_seconds')
         const [row] = await postgres().query(`select count(*) as n from ${name} where ${where}`, store)

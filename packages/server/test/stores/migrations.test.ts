@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite'
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { planFaults } from '../../src/engines/sqlite/disk/fault-point.ts'
+import { endWait, planFaults } from '../../src/engines/sqlite/disk/fault-point.ts'
 import { schemaVersion } from '../../src/engines/sqlite/migrations/schema.ts'
 import { leavesOf, spoilPages } from '../disks/damaged-store.ts'
 import { eventually, makeTempDir, removeTempDir, runCubby, Server, startServer, storeIsEmbedded } from '../harness.ts'
@@ -16,9 +16,30 @@ import { folderOf, programOf, readExpected } from './kept-stores.ts'
 
 setDefaultTimeout(120_000)
 
-const from = folderOf('v1')
-const expected = readExpected('v1')
-const oldProgram = await programOf('v1')
+interface Released {
+  name: string
+  version: number
+  /** A table that comes with the next version. */
+  added: string
+}
+
+const released: Released[] = [
+  { name: 'v1', version: 1, added: 'secrets' },
+  { name: 'v7', version: 7, added: 'idempotency_keys' },
+]
+
+/** The version whose store each test gets a copy of. */
+let old: Released = released[0]!
+let expected = readExpected(old.name)
+let oldProgram = ''
+
+const useVersion = (version: Released): void => {
+  beforeAll(async () => {
+    old = version
+    expected = readExpected(version.name)
+    oldProgram = await programOf(version.name)
+  })
+}
 
 let top = ''
 let dataDir = ''
@@ -30,7 +51,9 @@ beforeEach(() => {
   dataDir = join(top, 'data')
   file = join(dataDir, 'cubby.db')
   mkdirSync(dataDir)
-  copyFileSync(join(from, 'cubby.db'), file)
+  copyFileSync(join(folderOf(old.name), 'cubby.db'), file)
+  const files = join(folderOf(old.name), 'files')
+  if (existsSync(files)) cpSync(files, join(dataDir, 'files'), { recursive: true })
 })
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop()
@@ -95,52 +118,161 @@ const expectUpgraded = async (server: Server): Promise<void> => {
   expect([exitCode, stdout]).toEqual([0, `ok: ${dataDir} is sound\n`])
 }
 
-describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
-  test('has the schema of a new store after the upgrade', async () => {
-    const schemaOf = (path: string): string[] => {
-      const db = new Database(path, { readonly: true })
-      const rows = db
-        .query<{ name: string; sql: string }, []>('SELECT name, sql FROM sqlite_schema ORDER BY name')
-        .all()
-      const pragmas = ['application_id', 'user_version'].map((name) => JSON.stringify(db.query(`PRAGMA ${name}`).get()))
-      db.close()
-      return [
-        ...pragmas,
-        ...rows.map(({ name, sql }) => `${name}: ${sql?.replaceAll(/\s+/g, ' ').replaceAll(/ (?=[,)])/g, '')}`),
-      ]
-    }
-    const before = schemaOf(file)
-    expect((await runCubby(['verify', '--data', dataDir])).exitCode).toBe(0)
-    const fresh = join(top, 'fresh')
-    expect((await runCubby(['orgs', 'create', 'acme', '--data', fresh])).exitCode).toBe(0)
-    const made = schemaOf(join(fresh, 'cubby.db'))
-    expect(schemaOf(file)).toEqual(made)
-    expect(before).not.toEqual(made)
-  })
+describe.skipIf(!storeIsEmbedded()).each(released.map((of) => [of.version, of] as const))(
+  'a store of version %d',
+  (version, of) => {
+    useVersion(of)
+    const { added } = of
 
-  test('gives the same answers before and after all records have their checksums', async () => {
-    const server = await start()
-    expect(server.log.find(({ message }) => message === 'the store was migrated')).toMatchObject({
-      from: 1,
-      to: schemaVersion,
+    test('has the schema of a new store after the upgrade', async () => {
+      const schemaOf = (path: string): string[] => {
+        const db = new Database(path, { readonly: true })
+        const rows = db
+          .query<{ name: string; sql: string }, []>('SELECT name, sql FROM sqlite_schema ORDER BY name')
+          .all()
+        const pragmas = ['application_id', 'user_version'].map((name) =>
+          JSON.stringify(db.query(`PRAGMA ${name}`).get()),
+        )
+        db.close()
+        return [
+          ...pragmas,
+          ...rows.map(({ name, sql }) => `${name}: ${sql?.replaceAll(/\s+/g, ' ').replaceAll(/ (?=[,)])/g, '')}`),
+        ]
+      }
+      const before = schemaOf(file)
+      expect((await runCubby(['verify', '--data', dataDir])).exitCode).toBe(0)
+      const fresh = join(top, 'fresh')
+      expect((await runCubby(['orgs', 'create', 'acme', '--data', fresh])).exitCode).toBe(0)
+      const made = schemaOf(join(fresh, 'cubby.db'))
+      expect(schemaOf(file)).toEqual(made)
+      expect(before).not.toEqual(made)
     })
-    await expectUpgraded(server)
-    expect(server.log.filter(({ message }) => message === 'the store was migrated')).toHaveLength(1)
-  })
 
-  test('is upgraded under --workers too', async () => {
-    await expectUpgraded(await start({ args: ['--workers', '2'] }))
-  })
+    test('gives the same answers before and after all records have their checksums', async () => {
+      const server = await start()
+      expect(server.log.find(({ message }) => message === 'the store was migrated')).toMatchObject({
+        from: version,
+        to: schemaVersion,
+      })
+      await expectUpgraded(server)
+      expect(server.log.filter(({ message }) => message === 'the store was migrated')).toHaveLength(1)
+    })
 
-  test('is upgraded after a crash of the old server, with every acknowledged write of its WAL', async () => {
-    const old = await start({ program: oldProgram })
-    const { updatedAt } = await people(old).put('newest', { city: 'Oslo' })
-    await old.kill()
-    const server = await start()
-    expect(ok(await people(server).get('newest'))).toMatchObject({ data: { city: 'Oslo' }, updatedAt })
-    ok(await people(server).delete('newest'))
-    await expectUpgraded(server)
-  })
+    test('is upgraded under --workers too', async () => {
+      await expectUpgraded(await start({ args: ['--workers', '2'] }))
+    })
+
+    test('is upgraded after a crash of the old server, with every acknowledged write of its WAL', async () => {
+      const older = await start({ program: oldProgram })
+      const { updatedAt } = await people(older).put('newest', { city: 'Oslo' })
+      await older.kill()
+      const server = await start()
+      expect(ok(await people(server).get('newest'))).toMatchObject({ data: { city: 'Oslo' }, updatedAt })
+      ok(await people(server).delete('newest'))
+      await expectUpgraded(server)
+    })
+
+    test('a server killed in the middle of the migration leaves it as it was; the next start upgrades it', async () => {
+      const faults = join(top, 'faults')
+      planFaults(faults, [{ at: 'migrate', waitMs: 60_000 }])
+      const killed = makeServer({ faults })
+      const starting = killed.start().catch(() => {})
+      await eventually('the migration is about to commit', () => existsSync(`${faults}.hit`) || undefined)
+      await killed.kill()
+      await starting
+      expect(versionOf()).toBe(version)
+      expect(query(`SELECT 1 FROM sqlite_schema WHERE name = '${added}'`)).toEqual([])
+      // The older version could go back to it.
+      const older = await start({ program: oldProgram })
+      expect(await findChangedAnswers(older, expected)).toEqual([])
+      await older.end('SIGTERM')
+      await expectUpgraded(await start())
+    })
+
+    test('two servers that start at once: one upgrades and serves, the other is refused', async () => {
+      const both = [makeServer(), makeServer()]
+      const outcomes = await Promise.allSettled(both.map((server) => server.start()))
+      expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+      const loser = outcomes.findIndex(({ status }) => status === 'rejected')
+      expect(both[loser]!.logLines.join()).toContain('another process serves the store')
+      await expectUpgraded(both[1 - loser]!)
+    })
+
+    test('commands and a server that start at the same time: each does its work', async () => {
+      const organizations = query('SELECT id FROM organizations').length
+      const server = makeServer()
+      const commands = Array.from({ length: 4 }, (_, i) => runCubby(['orgs', 'create', `org-${i}`, '--data', dataDir]))
+      // A command may hold the store for the moment of the upgrade.
+      await server.start().catch(() => server.start())
+      for (const { exitCode, stderr } of await Promise.all(commands)) expect([exitCode, stderr]).toEqual([0, ''])
+      expect(query<{ n: number }>('SELECT count(*) AS n FROM organizations')[0]!.n).toBe(organizations + 4)
+      await expectUpgraded(server)
+    })
+
+    test('a command is refused in one line while an older server runs, and the store stays as it is', async () => {
+      const older = await start({ program: oldProgram })
+      for (const command of [['orgs', 'create', 'new'], ['keys', 'list', '--org', 'acme'], ['verify']]) {
+        const { exitCode, stdout, stderr } = await runCubby([...command, '--data', dataDir])
+        expect([exitCode, stdout]).toEqual([1, ''])
+        expect(stderr).toMatch(
+          new RegExp(`^cubby: [^\n]* version ${version} [^\n]*stop that server, start this version[^\n]*\n$`),
+        )
+      }
+      expect(versionOf()).toBe(version)
+      await people(older).put('still served', { city: 'Oslo' })
+      expect(await older.end('SIGTERM')).toBe(0)
+    })
+
+    test('a server of this version is refused while an older one runs', async () => {
+      await start({ program: oldProgram })
+      await expect(makeServer().start()).rejects.toThrow('another process serves the store')
+      expect(versionOf()).toBe(version)
+    })
+
+    test('after the upgrade, no older server and no older command writes anything', async () => {
+      const server = await start()
+      await hasAllChecksums()
+      const contents = (): string =>
+        JSON.stringify(
+          ['records', 'tables', 'organizations', 'api_keys', 'meta'].map((table) => query(`SELECT * FROM ${table}`)),
+        )
+      await server.end('SIGTERM')
+      const before = contents()
+      await expect(makeServer({ program: oldProgram }).start()).rejects.toThrow(`has version ${schemaVersion}`)
+      for (const command of [
+        ['orgs', 'create', 'new'],
+        ['keys', 'create', '--org', 'acme', '--kind', 'public'],
+        ['import', '--org', 'acme', '--db', 'app', '-'],
+        ['copy', '--from', join(top, 'elsewhere'), '--to', dataDir],
+      ]) {
+        const data = command[0] === 'copy' ? [] : ['--data', dataDir]
+        const { exitCode, stderr } = await runCubby([...command, ...data], { program: oldProgram })
+        expect([command[0], exitCode === 0, stderr.split('\n').length]).toEqual([command[0], false, 2])
+      }
+      expect(contents()).toBe(before)
+      await expectUpgraded(await start())
+    })
+
+    test('a backup of it is restored as a store of this version, with its cursors', async () => {
+      const restored = join(top, 'restored')
+      // A backup of 0.1 is the file of the store. Later ones also have the bytes of files.
+      const backup = version === 1 ? file : join(top, 'backup')
+      if (version > 1) {
+        const words = ['backup', 'create', backup, '--data', dataDir]
+        expect((await runCubby(words, { program: oldProgram })).exitCode).toBe(0)
+      }
+      expect((await runCubby(['backup', 'restore', backup, '--data', restored])).exitCode).toBe(0)
+      expect(versionOf()).toBe(version)
+      dataDir = restored
+      file = join(restored, 'cubby.db')
+      expect(versionOf()).toBe(schemaVersion)
+      await expectUpgraded(await start())
+    })
+  },
+)
+
+describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
+  useVersion(released[0]!)
 
   test('verify counts the records that have no checksum yet, and exits 0', async () => {
     const { n } = query<{ n: number }>('SELECT count(*) AS n FROM records')[0]!
@@ -149,23 +281,6 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
     expect(plain.stdout).toBe(`ok: ${dataDir} is sound; ${n} records of version 0.1 without a checksum yet\n`)
     const json = await runCubby(['verify', '--data', dataDir, '--json'])
     expect(JSON.parse(json.stdout)).toEqual({ ok: true, findings: [], unchecked: n })
-  })
-
-  test('a server killed in the middle of the migration leaves version 1; the next start upgrades it', async () => {
-    const faults = join(top, 'faults')
-    planFaults(faults, [{ at: 'migrate', waitMs: 60_000 }])
-    const killed = makeServer({ faults })
-    const starting = killed.start().catch(() => {})
-    await eventually('the migration is about to commit', () => existsSync(`${faults}.hit`) || undefined)
-    await killed.kill()
-    await starting
-    expect(versionOf()).toBe(1)
-    expect(query(`SELECT 1 FROM sqlite_schema WHERE name = 'secrets'`)).toEqual([])
-    // Version 0.1 could go back to it.
-    const old = await start({ program: oldProgram })
-    expect(await findChangedAnswers(old, expected)).toEqual([])
-    await old.end('SIGTERM')
-    await expectUpgraded(await start())
   })
 
   test('after a server is killed while it adds checksums, the next one continues; writes in between are kept', async () => {
@@ -213,78 +328,6 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
     expect(ends(`id BETWEEN 500001 AND 500100 AND data LIKE '%}'`)).toBe(0)
   })
 
-  test('two servers that start at once: one upgrades and serves, the other is refused', async () => {
-    const both = [makeServer(), makeServer()]
-    const outcomes = await Promise.allSettled(both.map((server) => server.start()))
-    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
-    const loser = outcomes.findIndex(({ status }) => status === 'rejected')
-    expect(both[loser]!.logLines.join()).toContain('another process serves the store')
-    await expectUpgraded(both[1 - loser]!)
-  })
-
-  test('commands and a server that start at the same time: each does its work', async () => {
-    const server = makeServer()
-    const commands = Array.from({ length: 4 }, (_, i) => runCubby(['orgs', 'create', `org-${i}`, '--data', dataDir]))
-    // A command may hold the store for the moment of the upgrade.
-    await server.start().catch(() => server.start())
-    for (const { exitCode, stderr } of await Promise.all(commands)) expect([exitCode, stderr]).toEqual([0, ''])
-    expect(query<{ n: number }>('SELECT count(*) AS n FROM organizations')[0]!.n).toBe(6)
-    await expectUpgraded(server)
-  })
-
-  test('a command is refused in one line while a server of 0.1 runs, and the store stays as it is', async () => {
-    const old = await start({ program: oldProgram })
-    for (const command of [['orgs', 'create', 'new'], ['keys', 'list', '--org', 'acme'], ['verify']]) {
-      const { exitCode, stdout, stderr } = await runCubby([...command, '--data', dataDir])
-      expect([exitCode, stdout]).toEqual([1, ''])
-      expect(stderr).toMatch(/^cubby: [^\n]* version 1 [^\n]*stop that server, start this version[^\n]*\n$/)
-    }
-    expect(versionOf()).toBe(1)
-    await people(old).put('still served', { city: 'Oslo' })
-    expect(await old.end('SIGTERM')).toBe(0)
-  })
-
-  test('a server of this version is refused while one of 0.1 runs', async () => {
-    await start({ program: oldProgram })
-    await expect(makeServer().start()).rejects.toThrow('another process serves the store')
-    expect(versionOf()).toBe(1)
-  })
-
-  test('after the upgrade, no server and no command of 0.1 writes anything', async () => {
-    const server = await start()
-    await hasAllChecksums()
-    const contents = (): string =>
-      JSON.stringify(
-        ['records', 'tables', 'organizations', 'api_keys', 'meta'].map((table) => query(`SELECT * FROM ${table}`)),
-      )
-    await server.end('SIGTERM')
-    const before = contents()
-    await expect(makeServer({ program: oldProgram }).start()).rejects.toThrow(`has version ${schemaVersion}`)
-    for (const command of [
-      ['orgs', 'create', 'new'],
-      ['keys', 'create', '--org', 'acme', '--kind', 'public'],
-      ['import', '--org', 'acme', '--db', 'app', '-'],
-      ['copy', '--from', join(top, 'elsewhere'), '--to', dataDir],
-    ]) {
-      const data = command[0] === 'copy' ? [] : ['--data', dataDir]
-      const { exitCode, stderr } = await runCubby([...command, ...data], { program: oldProgram })
-      expect([command[0], exitCode === 0, stderr.split('\n').length]).toEqual([command[0], false, 2])
-    }
-    expect(contents()).toBe(before)
-    await expectUpgraded(await start())
-  })
-
-  test('a backup of it is restored as a store of this version, with its cursors', async () => {
-    const restored = join(top, 'restored')
-    const { exitCode, stderr } = await runCubby(['backup', 'restore', file, '--data', restored])
-    expect([exitCode, stderr]).toEqual([0, ''])
-    expect(versionOf()).toBe(1)
-    dataDir = restored
-    file = join(restored, 'cubby.db')
-    expect(versionOf()).toBe(schemaVersion)
-    await expectUpgraded(await start())
-  })
-
   test('a copy of it has all checksums at once, and reads the cursors of both versions', async () => {
     const target = join(top, 'copy')
     const server = await start()
@@ -302,7 +345,33 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
   })
 })
 
+describe.skipIf(!storeIsEmbedded())('a store of version 7', () => {
+  useVersion(released[1]!)
+
+  // A command checks the version when it starts, and may be slower than a server that upgrades the store meanwhile.
+  test.each([[['orgs', 'create', 'late']], [['keys', 'create', '--org', 'acme', '--kind', 'secret']]])(
+    'an older command that was running writes nothing either: %p',
+    async (command) => {
+      const faults = join(top, 'faults')
+      planFaults(faults, [{ at: 'open', waitMs: 60_000 }])
+      const env = { NODE_ENV: 'test', CUBBY_TEST_FAULTS: faults }
+      const running = runCubby([...command, '--data', dataDir], { program: oldProgram, env })
+      await eventually('the command is about to open its writer', () => existsSync(`${faults}.hit`) || undefined)
+      const server = await start()
+      const contents = (): string =>
+        JSON.stringify(['organizations', 'api_keys', 'meta'].map((table) => query(`SELECT * FROM ${table}`)))
+      const before = contents()
+      endWait(faults)
+      expect((await running).exitCode).toBe(1)
+      expect(contents()).toBe(before)
+      await expectUpgraded(server)
+    },
+  )
+})
+
 describe.skipIf(!storeIsEmbedded())('a store of a version that was never released', () => {
+  useVersion(released[0]!)
+
   test.each([2, 3, 4, 5, 6])(
     '%d is refused in one line by a server and by commands, and no byte of it changes',
     async (version) => {

@@ -114,9 +114,14 @@ const writeKeys = async (api: Api, acme: Organization, globex: Organization): Pr
     const made = ok(await api.post('/api/keys', request), 201)
     keys[name] = made.key
     if (name === 'revoked') ok(await api.delete(`/api/keys/${made.id}`))
+    if (name === 'rolled') keys.next = await roll(api, made.id)
   }
   return keys
 }
+
+/** Returns the new key. The old one ends an hour later. */
+const roll = async (api: Api, id: string): Promise<string> =>
+  ok(await api.post(`/api/keys/${id}/roll`, { expiresAt: writtenAtMs + 3_600_000 }), 201).key
 
 /** Writes `cubby.db` and `expected.json`. */
 const writeSqlite = async (work: string): Promise<void> => {

@@ -52,6 +52,7 @@ const makeExchanges = (count = 1, chunksOfEach = chunks) => {
     setIdleTimeout: () => {},
     uploads: new Uploads(),
     uploadBodies: new UploadBodies(new SmallChunks()),
+    replays: 0,
     now: Date.now,
     baseUrlOf: () => '',
   }

@@ -1,18 +1,19 @@
 import { parseExpiresAt, parseKeyDatabases, parseKeyKind, parseKeyName } from '../../core/api-keys/api-key.ts'
 import { CubbyError } from '../../core/errors.ts'
-import { pageRowsMax } from '../../core/limits.ts'
+import { pageRowsMax, rollOverlapMsMax } from '../../core/limits.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
 import type { OperatorAccess } from '../../operations/access.ts'
 import { createApiKey } from '../../operations/api-keys/create-api-key.ts'
 import { listApiKeys } from '../../operations/api-keys/list-api-keys.ts'
-import { presentApiKey, presentNewApiKey } from '../../operations/api-keys/present-api-key.ts'
+import { presentApiKey, presentNewApiKey, presentRolledApiKey } from '../../operations/api-keys/present-api-key.ts'
 import { revokeApiKey } from '../../operations/api-keys/revoke-api-key.ts'
+import { rollApiKey } from '../../operations/api-keys/roll-api-key.ts'
 import { openClock } from '../../process/clock.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { Organization } from '../../store/organizations.ts'
-import { jsonFlag, orUsageError, UsageError } from '../arguments.ts'
+import { jsonFlag, orUsageError, parseDurationFlag, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine, printTable, tableWidth } from '../print.ts'
 import { orgFlag, requireOrganization } from '../target/organization.ts'
@@ -28,6 +29,22 @@ const parseInstant = (text: string | undefined): number | undefined => {
   throw new UsageError(
     `--expires-at is "${text}"; it takes epoch milliseconds or a date-time like 2027-01-01T00:00:00Z`,
   )
+}
+
+const printNewKey = (organization: Organization, apiKey: ApiKey, text: string): void => {
+  printLine(`organization  ${organization.name}`)
+  printLine(`id            ${apiKey.id}`)
+  printLine(`key           ${text}`)
+}
+
+/** The hint of the error would leave out the organization. */
+const explained = async <T>(change: Promise<T>, { name }: Organization): Promise<T> => {
+  try {
+    return await change
+  } catch (error) {
+    if (!(error instanceof CubbyError) || error.code !== 'key_not_found') throw error
+    throw new OperatorError(`${name} has no API key with that id; see cubby keys list --org ${name}`)
+  }
 }
 
 const createCommand: CliCommand = {
@@ -55,11 +72,7 @@ const createCommand: CliCommand = {
       const organization = await requireOrganization(engine, args.text('org')!)
       const { apiKey, text } = await createApiKey(asOperator(engine, organization), request, nowMs)
       if (args.flag('json')) printJson(presentNewApiKey(apiKey, text))
-      else {
-        printLine(`organization  ${organization.name}`)
-        printLine(`id            ${apiKey.id}`)
-        printLine(`key           ${text}`)
-      }
+      else printNewKey(organization, apiKey, text)
       return 0
     })
   },
@@ -129,13 +142,8 @@ const revokeCommand: CliCommand = {
     return withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args.text('org')!)
       const nowMs = openClock(process.env).now()
-      const key = await revokeApiKey(asOperator(engine, organization), { id: args.positionals[0]! }, nowMs).catch(
-        (error) => {
-          if (!(error instanceof CubbyError) || error.code !== 'key_not_found') throw error
-          const { name } = organization
-          throw new OperatorError(`${name} has no API key with that id; see cubby keys list --org ${name}`)
-        },
-      )
+      const revoking = revokeApiKey(asOperator(engine, organization), { id: args.positionals[0]! }, nowMs)
+      const key = await explained(revoking, organization)
       if (args.flag('json')) printJson(presentApiKey(key, nowMs))
       else printLine(`revoked ${key.id} of the organization ${organization.name}`)
       return 0
@@ -143,4 +151,36 @@ const revokeCommand: CliCommand = {
   },
 }
 
-export const keysCommands: CliCommand[] = [createCommand, listCommand, revokeCommand]
+const rollCommand: CliCommand = {
+  ...wordsOf('rollApiKey'),
+  details: `Prints the new key, which has the same kind, name and databases. Both keys work for the time of --overlap,
+so that programs can be changed one by one. When the command ends, this holds for running servers too.`,
+  flags: {
+    ...storeFlags,
+    org: orgFlag,
+    overlap: {
+      type: 'string',
+      value: 'TIME',
+      help: 'how long the old key still works, such as 30m or 7d; 0s revokes it',
+      default: '24h',
+    },
+    json: jsonFlag,
+  },
+  async run(args) {
+    const overlapMs = parseDurationFlag(args, 'overlap', 0, rollOverlapMsMax)
+    return withStore(args, { mustExist: true }, async (engine) => {
+      const organization = await requireOrganization(engine, args.text('org')!)
+      const nowMs = openClock(process.env).now()
+      const request = { id: args.positionals[0]!, oldEndMs: nowMs + overlapMs }
+      const { apiKey, text } = await explained(
+        rollApiKey(asOperator(engine, organization), request, nowMs),
+        organization,
+      )
+      if (args.flag('json')) printJson(presentRolledApiKey(apiKey, text))
+      else printNewKey(organization, apiKey, text)
+      return 0
+    })
+  },
+}
+
+export const keysCommands: CliCommand[] = [createCommand, listCommand, rollCommand, revokeCommand]

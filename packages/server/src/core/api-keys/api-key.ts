@@ -68,6 +68,10 @@ export interface ApiKeyRequest {
   isLink?: boolean
 }
 
+/** The earlier of two ends; null is no end. */
+export const earlierEnd = (oneMs: number | null, otherMs: number | null): number | null =>
+  oneMs === null || otherMs === null ? (oneMs ?? otherMs) : Math.min(oneMs, otherMs)
+
 /** Ends of a new key, by what was asked for and by the key that creates it: nobody gives away more time than they have. */
 export const endsOfNewKey = (
   creator: { expiresAtMs: number | null; link: LinkState | null } | undefined,
@@ -99,7 +103,7 @@ export const makeApiKey = (request: ApiKeyRequest): { text: string; kept: NewApi
   }
 }
 
-const refuse = (field: string, message: string, hint?: string): never => {
+export const refuseKeyMember = (field: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_request', `${field} ${message}`, { field, hint })
 }
 
@@ -113,34 +117,37 @@ export const parseKeyKind = (value: unknown): KeyKind => requireScalar(keyKindRu
 
 export const parseKeyName = (value: unknown): string | null => {
   if (value === undefined || value === null) return null
-  if (typeof value !== 'string') return refuse('name', `is ${describeValue(value)}; it takes a string.`)
+  if (typeof value !== 'string') return refuseKeyMember('name', `is ${describeValue(value)}; it takes a string.`)
   const characters = [...value].length
   if (characters < 1 || characters > keyNameCharactersMax || !value.isWellFormed()) {
-    return refuse('name', `takes 1 to ${keyNameCharactersMax} well-formed characters.`)
+    return refuseKeyMember('name', `takes 1 to ${keyNameCharactersMax} well-formed characters.`)
   }
   return value
 }
 
 export const parseExpiresAt = (value: unknown, nowMs: number): number | null => {
   if (value === undefined || value === null) return null
-  if (!Number.isSafeInteger(value)) {
-    return refuse('expiresAt', `is ${describeValue(value)}; it takes epoch milliseconds, an integer.`)
-  }
-  if ((value as number) <= nowMs) {
-    const seconds = (value as number) < nowMs / 100 && (value as number) * 1000 > nowMs
-    return refuse(
-      'expiresAt',
-      'is in the past; it takes a time in the future.',
-      seconds ? 'It looks like seconds; give milliseconds.' : undefined,
-    )
-  }
-  return value as number
+  const ms = requireEpochMs(value, 'expiresAt')
+  if (ms > nowMs) return ms
+  return refuseKeyMember(
+    'expiresAt',
+    'is in the past; it takes a time in the future.',
+    looksLikeSeconds(ms, nowMs) ? 'It looks like seconds; give milliseconds.' : undefined,
+  )
 }
+
+export const requireEpochMs = (value: unknown, field: string): number =>
+  Number.isSafeInteger(value)
+    ? (value as number)
+    : refuseKeyMember(field, `is ${describeValue(value)}; it takes epoch milliseconds, an integer.`)
+
+/** Tells whether a time in the past would be in the future if it were in seconds. */
+export const looksLikeSeconds = (ms: number, nowMs: number): boolean => ms < nowMs / 100 && ms * 1000 > nowMs
 
 export const parseKeyDatabases = (value: unknown): string[] | null => {
   if (value === undefined || value === null) return null
   if (!Array.isArray(value) || value.length < 1 || value.length > keyDatabasesMax) {
-    return refuse(
+    return refuseKeyMember(
       'databases',
       `is ${Array.isArray(value) ? `an array of ${value.length}` : describeValue(value)}; it takes 1 to ${keyDatabasesMax} names.`,
       'Leave databases out to allow all of them.',

@@ -19,7 +19,7 @@ export const skipSpace = (text: string, at: number): number => {
 }
 
 /** The index of the last unit before `at` that is not white space; -1 if there is none. */
-const lastBefore = (text: string, at: number): number => {
+export const lastBefore = (text: string, at: number): number => {
   let code = text.charCodeAt(--at)
   while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(--at)
   return at

@@ -66,6 +66,13 @@ export const valueSpan = (text: string, at: number): Span => {
   return { start: span.start, end: span.end, depth: span.depth }
 }
 
+/** The end of the value that starts at `at`, which is not white space. */
+export const valueEnd = (text: string, at: number): number => {
+  const code = text.charCodeAt(at)
+  if (code === quote) return skipString(text, at)
+  return code === openBrace || code === openBracket ? valueSpan(text, at).end : skipScalar(text, at)
+}
+
 /** The index after the number, true, false or null that starts at `at`. */
 const skipScalar = (text: string, at: number): number => {
   for (;;) {
@@ -76,13 +83,13 @@ const skipScalar = (text: string, at: number): number => {
 }
 
 /** Returns the path for errors, shortened, because a name may be as long as a body. */
-const memberPath = (path: string, name: string): string => {
+export const memberPath = (path: string, name: string): string => {
   const shown = (name.length > 80 ? `${name.slice(0, 80)}…` : name).toWellFormed()
   return path === '' ? shown : `${path.slice(-200)}.${shown}`
 }
 
 /** The value of the string from `start` to `end`, which include its quotes. */
-const unquote = (text: string, start: number, end: number): string => {
+export const unquote = (text: string, start: number, end: number): string => {
   const raw = text.slice(start + 1, end - 1)
   return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw
 }
@@ -121,6 +128,8 @@ const behindValue = (text: string, end: number): number => {
 export class ObjectWalk {
   /** The name of the current member, unescaped. */
   name = ''
+  /** The index of the quote that opens the name. */
+  nameStart = 0
   position = -1
   at: number
   readonly #text: string
@@ -142,6 +151,7 @@ export class ObjectWalk {
       return false
     }
     const nameEnd = skipString(text, at)
+    this.nameStart = at
     this.name = unquote(text, at, nameEnd)
     if (this.#path !== undefined) {
       this.#names ??= new Set()
@@ -287,7 +297,7 @@ export const pickMembers = (text: string, names: readonly string[]): Members => 
 }
 
 /** The name at this place, if it is one of `names`. A name without escapes is compared without making a string. */
-const oneOf = (names: readonly string[], text: string, start: number, end: number): string | undefined => {
+export const oneOf = (names: readonly string[], text: string, start: number, end: number): string | undefined => {
   for (let i = start + 1; i < end; i++) {
     if (text.charCodeAt(i) !== backslash) continue
     const name = unquote(text, start, end)

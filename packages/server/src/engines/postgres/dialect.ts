@@ -116,8 +116,8 @@ const postgresql = (number: string, statementMsMax: number): Dialect => ({
 })
 
 /**
- * Citus distributes records and blobs over the workers by table id, and runs by the id of their task; the registry, with the
- * declarations of tasks, stays on the coordinator. All records of one table are on one worker, and a statement that names one
+ * Citus distributes records and blobs over the workers by table id, runs by the id of their task, and idempotency keys by what
+ * they belong to; the registry, with the declarations of tasks, stays on the coordinator. All records of one table are on one worker, and a statement that names one
  * table goes to that worker only. Such a statement cannot also name a table of the registry.
  * test/engine-postgres-citus.test.ts checks every statement for this.
  */
@@ -126,10 +126,11 @@ const citus = (version: string, base: Dialect): Dialect => ({
   description: `citus ${version} on ${base.description}`,
   // The registry is in plain tables: with reference tables, Citus rejects an INSERT of ours that returns a subquery.
   afterSchema: [
-    `select create_distributed_table('cubby_record', 'table_id')`,
+    `select create_distributed_table('cubby_record_8', 'table_id')`,
     // A blob is on the worker of its file's record: both are written in one transaction.
-    `select create_distributed_table('cubby_blob', 'table_id', colocate_with => 'cubby_record')`,
-    `select create_distributed_table('cubby_run', 'task_id')`,
+    `select create_distributed_table('cubby_blob_8', 'table_id', colocate_with => 'cubby_record_8')`,
+    `select create_distributed_table('cubby_run_8', 'task_id')`,
+    `select create_distributed_table('cubby_idempotency_key', 'scope_id', colocate_with => 'cubby_record_8')`,
   ],
   distributesRecords: true,
   // Only the values tell which worker a statement goes to: Citus rejects a generic plan.

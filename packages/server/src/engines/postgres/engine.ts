@@ -18,6 +18,7 @@ import { PostgresRecords } from './records/records.ts'
 import { WriteGuard } from './records/write-guard.ts'
 import { PostgresApiKeys } from './registry/api-keys.ts'
 import { awaitLeaseExpiry } from './registry/await-lease-expiry.ts'
+import { PostgresIdempotencyKeys } from './registry/idempotency-keys.ts'
 import { PostgresOrganizations } from './registry/organizations.ts'
 import type { Registry } from './registry/registry.ts'
 import { RegistryCache } from './registry/registry-cache.ts'
@@ -147,6 +148,7 @@ class PostgresEngine implements Engine {
   readonly tasks: PostgresTasks
   readonly runs: Runs
   readonly maintenance: PostgresMaintenance
+  readonly idempotencyKeys: PostgresIdempotencyKeys
   readonly transfer: PostgresTransfer
   readonly statistics: PostgresStatistics
   readonly measures: PostgresMeasures
@@ -166,17 +168,20 @@ class PostgresEngine implements Engine {
     }
     const { namesManyTables, putsFromArrays, guardsWrites, pipelinesAreTransactions } = dialect
     const guard = new WriteGuard(db, registry.cache, guardsWrites)
+    this.idempotencyKeys = new PostgresIdempotencyKeys(db)
     this.organizations = new PostgresOrganizations(registry)
-    this.apiKeys = new PostgresApiKeys(registry)
+    this.apiKeys = new PostgresApiKeys(registry, this.idempotencyKeys)
     this.secrets = new PostgresSecrets(registry)
     this.tables = new PostgresTables(registry)
     this.buckets = new PostgresBuckets(registry)
-    this.records = new PostgresRecords(db, dialect, guard)
+    this.records = new PostgresRecords(db, dialect, guard, this.idempotencyKeys)
     this.files = new PostgresFiles({ db, guard, clock: sweepClock, namesManyTables, pipelinesAreTransactions })
     // All times of tasks and runs are those of the database's clock.
     const clock = (nowMs: number) => (sweepClock === 'caller' ? nowMs : null)
     this.tasks = new PostgresTasks(registry, clock)
-    this.runs = new PostgresRuns({ db, records: this.records.writes, clock, namesManyTables })
+    this.runs = new PostgresRuns({
+      ...{ db, records: this.records.writes, clock, keys: this.idempotencyKeys, namesManyTables },
+    })
     if (observer !== undefined) observeRuns(this.runs, observer)
     this.maintenance = new PostgresMaintenance({ db, clock: sweepClock, namesManyTables, openLongSession })
     this.transfer = new PostgresTransfer({

@@ -7,18 +7,18 @@ import type { Dialect } from './dialect.ts'
 // Each of these reads one entry of each index that it needs.
 const firstExpiry: Statement = {
   name: 'first_expiry',
-  text: `select r.ttl_seconds * 1000 from cubby_record as r where r.ttl_seconds is not null
+  text: `select r.ttl_seconds * 1000 from cubby_record_8 as r where r.ttl_seconds is not null
     order by r.ttl_seconds limit 1`,
 }
 const firstDeletedOf = (table: string): string =>
   `(select d.deleted_at_ms as ms from ${table} as d where d.deleted_at_ms is not null order by d.deleted_at_ms limit 1)`
 const firstDeleted: Statement = {
   name: 'first_deleted',
-  text: `${firstDeletedOf('cubby_table')} union all ${firstDeletedOf('cubby_organization')} order by ms limit 1`,
+  text: `${firstDeletedOf('cubby_table_8')} union all ${firstDeletedOf('cubby_organization_8')} order by ms limit 1`,
 }
 const firstDueBlob: Statement = {
   name: 'first_due_blob',
-  text: `select b.due_at_ms from cubby_blob as b where b.due_at_ms is not null order by b.due_at_ms limit 1`,
+  text: `select b.due_at_ms from cubby_blob_8 as b where b.due_at_ms is not null order by b.due_at_ms limit 1`,
 }
 
 /** The size includes indexes and long values. The server adds the sizes of files and reads no file. */

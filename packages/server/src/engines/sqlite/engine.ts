@@ -19,6 +19,7 @@ import { prepareStore } from './migrations/prepare-store.ts'
 import { OpenStore, type Role } from './open-store.ts'
 import { sqliteRecords } from './records/records.ts'
 import { sqliteApiKeys } from './registry/api-keys.ts'
+import { sqliteIdempotencyKeys } from './registry/idempotency-keys.ts'
 import { sqliteOrganizations } from './registry/organizations.ts'
 import { sqliteSecrets } from './registry/secrets.ts'
 import { sqliteBuckets, sqliteTables } from './registry/tables.ts'
@@ -92,6 +93,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
       files: sqliteFiles(store),
       tasks: sqliteTasks(store),
       runs,
+      idempotencyKeys: sqliteIdempotencyKeys(store),
       maintenance: sqliteMaintenance(store),
       transfer: sqliteTransfer(store),
       statistics: sqliteStatistics(store),

@@ -3,8 +3,10 @@ import { parseCollection } from '../../core/items/collection.ts'
 import { bodyBytesMax } from '../../core/limits.ts'
 import { parseTtl } from '../../core/records/record-data.ts'
 import { getItem } from '../../operations/items/get-item.ts'
+import { parseMerge } from '../../operations/items/patch-item.ts'
 import { parseDocument } from '../../operations/items/put-item.ts'
 import { deleteRecord } from '../../operations/records/delete-record.ts'
+import { patchRecord } from '../../operations/records/patch-record.ts'
 import { putRecord } from '../../operations/records/put-record.ts'
 import { refuseBody } from '../body.ts'
 import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead, wantsMinimal } from '../conditions.ts'
@@ -43,6 +45,21 @@ export const itemHandlers = {
     const input = { ...names, rangeKey: rangeKeyIn(url, rangeKey), ...document, ttlSeconds, condition }
     const stored = await putRecord(exchange.access, input, exchange.nowMs)
     return wantsMinimal(headers) ? respondWritten(exchange.requestId, stored) : respondDocument(exchange, stored)
+  },
+
+  async patchItem(exchange: Exchange): Promise<Response> {
+    const names = namesOf(exchange)
+    const { headers, url } = exchange.request
+    const patch = parseMerge(await exchange.readBody(bodyBytesMax, 'application/merge-patch+json'))
+    const { rangeKey, ttl } = parseParameters(url, ['rangeKey', 'ttl'])
+    const seconds = parseIntegerParameter(ttl)
+    if (seconds !== undefined) patch.ttl = parseTtl(seconds, 'ttl', exchange.nowMs)
+    const condition = parseWriteCondition(headers, 'PATCH', true)
+    const isMinimal = wantsMinimal(headers)
+    const input = { ...names, rangeKey: rangeKeyIn(url, rangeKey), patch, condition, isMinimal }
+    const stored = await patchRecord(exchange.access, input, exchange.nowMs)
+    const isReplay = exchange.access.once?.isReplayed === true
+    return isMinimal || isReplay ? respondWritten(exchange.requestId, stored) : respondDocument(exchange, stored)
   },
 
   async deleteItem(exchange: Exchange): Promise<Response> {

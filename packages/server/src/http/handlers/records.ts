@@ -6,9 +6,11 @@ import { noRangeKey } from '../../core/records/record-key.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { parseAddress } from '../../operations/access.ts'
 import { applyBatch, batchJson, parseBatchInSlices } from '../../operations/records/apply-batch.ts'
+import { applyDatabaseBatch, parseDatabaseBatchInSlices } from '../../operations/records/apply-database-batch.ts'
 import { deleteRecord } from '../../operations/records/delete-record.ts'
 import { findRecords, parseFindInSlices, presentFound } from '../../operations/records/find-records.ts'
 import { findRecord, type GetRecordInput, recordNotFound } from '../../operations/records/get-record.ts'
+import { parsePatch, patchRecord } from '../../operations/records/patch-record.ts'
 import { parsePut, putRecord } from '../../operations/records/put-record.ts'
 import { queryPageJson, queryRecords } from '../../operations/records/query-records.ts'
 import { refuseBody } from '../body.ts'
@@ -43,6 +45,18 @@ export const recordHandlers = {
     const input = { db, table, hashKey, rangeKey, data, ttlSeconds, built, condition }
     const stored = await putRecord(exchange.access, input, exchange.nowMs)
     return wantsMinimal(headers) ? respondMinimal(exchange.requestId, stored) : respondRecord(exchange, stored)
+  },
+
+  async patchRecord(exchange: Exchange): Promise<Response> {
+    const address = parseAddress(exchange.params.db, exchange.params.table)
+    const { headers, url } = exchange.request
+    const record = parsePatch(await exchange.readBody(bodyBytesMax), exchange.nowMs)
+    parseParameters(url, [])
+    const condition = parseWriteCondition(headers, 'PATCH', true)
+    const isMinimal = wantsMinimal(headers)
+    const stored = await patchRecord(exchange.access, { ...address, ...record, condition, isMinimal }, exchange.nowMs)
+    const isReplay = exchange.access.once?.isReplayed === true
+    return isMinimal || isReplay ? respondMinimal(exchange.requestId, stored) : respondRecord(exchange, stored)
   },
 
   getRecord(exchange: Exchange): Awaitable<Response> {
@@ -92,6 +106,16 @@ export const recordHandlers = {
         )
       }),
     )
+  },
+
+  async applyDatabaseBatch(exchange: Exchange): Promise<Response> {
+    const db = parseName(exchange.params.db, 'db')
+    const text = await exchange.readBody(batchBodyBytesMax)
+    const operations = await exchange.runSlices(parseDatabaseBatchInSlices(text, exchange.nowMs))
+    refuseExtras(exchange)
+    const { access, nowMs } = exchange
+    const output = await applyDatabaseBatch(access, { db, operations }, nowMs, (slices) => exchange.runSlices(slices))
+    return respondText(exchange.requestId, batchJson(output))
   },
 
   async applyBatch(exchange: Exchange): Promise<Response> {

@@ -5,7 +5,8 @@ import { batchBodyBytesMax, bodyBytesMax, toolRecordsMax } from '../../core/limi
 import { parseFlag, parseObject, refuseUnknownMembers } from '../../core/members.ts'
 import { shownKey } from '../../core/records/find.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
-import { parseRecordKey } from '../../core/records/record-key.ts'
+import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
+import { parseRecordToPatch } from '../../core/records/record-patch.ts'
 import { type Slices, sliceUnits } from '../../core/slices.ts'
 import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
@@ -103,6 +104,13 @@ const putRefused = (field: string, current: number | undefined): CubbyError =>
         },
       )
 
+const writtenJson = (records: readonly RecordKey[], results: OperationResult[]): string => {
+  const versions = results as { updatedAtMs: number }[]
+  return JSON.stringify({
+    written: records.map((key, i) => ({ ...shownKey(key), updatedAt: versions[i]!.updatedAtMs })),
+  })
+}
+
 type Put = RecordToPut & { condition: Condition | undefined }
 
 /** Runs in slices: 25 records may have 10 MB. */
@@ -161,11 +169,50 @@ export const putRecordsTool: Tool = {
     const table = await requireTable(access, address, nowMs)
     const operations = await call.runSlices(toOperations(records, table.indices))
     const results = await writeAll(call, address, operations, table, putRefused)
-    const written = records.map((record, i) => ({
-      ...shownKey(record),
-      updatedAt: (results[i] as { updatedAtMs: number }).updatedAtMs,
-    }))
-    return JSON.stringify({ written })
+    return writtenJson(records, results)
+  },
+}
+
+export const patchRecordsTool: Tool = {
+  name: 'patch_records',
+  description:
+    'Change parts of records, all or none; what is not named stays. merge: null removes a member. increment and append: by JSON Pointer ("/total"). A record that does not exist is created.',
+  keyNeeded: 'write',
+  hints: { destructive: true },
+  properties: {
+    db,
+    table: text,
+    records: list(
+      closedObject(
+        {
+          ...recordKey,
+          merge: anyObject,
+          increment: described(anyObject, 'numbers to add, or { by, min, max }'),
+          append: described(anyObject, 'arrays of values to append'),
+          ttl: { type: ['integer', 'null'] },
+          ifUpdatedAt: { type: ['integer', 'null'] },
+        },
+        ['hashKey'],
+      ),
+      { minItems: 1, maxItems: toolRecordsMax },
+    ),
+  },
+  required: ['db', 'table', 'records'],
+  argumentsBytesMax: batchBodyBytesMax,
+  output: object({ written: list(object({ ...recordKey, updatedAt: integer() })) }, ['written']),
+  async run(toolCall) {
+    const { access, nowMs, text } = toolCall
+    const { records, ...address } = await readRecords(toolCall, ({ value, parts }, field) => {
+      const members = parseObject(value, field)
+      const record = parseRecordToPatch(members, text, parts, nowMs, `${field}.`, ['ifUpdatedAt'])
+      return { ...record, condition: parseIfUpdatedAt(members.ifUpdatedAt, `${field}.ifUpdatedAt`) }
+    })
+    const table = await requireTable(access, address, nowMs)
+    const { indices } = table
+    const operations = records.map((record, i) => {
+      return { op: 'patch' as const, ...record, indices, prefix: `records[${i}].`, wantsData: false }
+    })
+    return writtenJson(records, await writeAll(toolCall, address, operations, table, putRefused))
   },
 }
 

@@ -45,6 +45,7 @@ export const clientCall = (
     return { setup: '', text: written(on === 'keys' ? 'cubby.keys' : on, method, given), result }
   }
   const database = `cubby.db(${literal(db, typescript)})`
+  if (on === 'db') return { setup: `const db = ${database}\n`, text: written('db', method, given), result }
   if (on !== one) {
     return {
       setup: '',

@@ -10,9 +10,10 @@ import {
 import { type Members, refuseUnknownMembers } from '../../core/members.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 import { type Access, callerOf, type OperatorAccess } from '../access.ts'
+import { scopeOfOrganization, shownOnce, writeOnce } from '../once.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
-import { createdAt, createdWeb, web } from './examples.ts'
+import { backend, createdBackend, createdWeb, web } from './examples.ts'
 import { presentNewApiKey } from './present-api-key.ts'
 import { apiKeySchemas } from './schemas.ts'
 
@@ -26,7 +27,9 @@ export const parseCreateApiKey = (members: Members, nowMs: number): ApiKeyReques
   }
 }
 
-/** Only this response ever contains `text`, the key itself. The new key ends with the one that creates it, at the latest. */
+/**
+ * Only this response ever contains `text`, the key itself; it is empty if the request is a repeated one. The new key ends with the one that creates it, at the latest.
+ */
 export const createApiKey = async (
   access: Access | OperatorAccess,
   request: ApiKeyRequest,
@@ -34,7 +37,10 @@ export const createApiKey = async (
 ): Promise<{ apiKey: ApiKey; text: string; created: true }> => {
   const ends = endsOfNewKey(access.apiKey, request.expiresAtMs ?? null, nowMs)
   const { text, kept } = makeApiKey({ ...request, ...ends })
-  return { apiKey: await access.engine.apiKeys.create(callerOf(access), kept, nowMs), text, created: true }
+  const { apiKeys } = access.engine
+  const scope = scopeOfOrganization(callerOf(access).orgId)
+  const apiKey = await writeOnce(access, scope, (caller) => apiKeys.create(caller, kept, nowMs))
+  return { apiKey, text: shownOnce(access, text), created: true }
 }
 
 export const createApiKeyOperation = defineOperation({
@@ -44,6 +50,7 @@ export const createApiKeyOperation = defineOperation({
   keyNeeded: 'manage-keys',
   effect: 'writes',
   route: { method: 'POST', path: '/api/keys', body: { schema: 'CreateKeyRequest', required: true } },
+  idempotencyScope: 'organization',
   command: 'keys create --org {org} --kind {kind}',
   read: ({ members }, nowMs) => parseCreateApiKey(members, nowMs),
   run: createApiKey,
@@ -56,22 +63,14 @@ export const createApiKeyOperation = defineOperation({
     responses: { created: 'The new key.' },
     input: inputOf(apiKeySchemas.CreateKeyRequest, {}),
     output: ref('CreateKeyResponse'),
+    replayedOutput: ref('RepeatedKeyResponse'),
     client: { on: 'keys', method: 'create', result: 'created' },
     examples: [
       {
         name: 'secret',
         summary: 'A secret key for all databases',
-        input: { kind: 'secret', name: 'backend' },
-        output: {
-          id: 'key_9dK1nR5tU3cYe7MxQs2b',
-          kind: 'secret',
-          name: 'backend',
-          key: 'svc_live_EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000stuv',
-          masked: 'svc_live_****stuv',
-          databases: null,
-          createdAt,
-          expiresAt: null,
-        },
+        input: backend,
+        output: createdBackend,
       },
       {
         name: 'limited',

@@ -52,6 +52,8 @@ export const describeOwnApiKeyOperation = defineOperation({
           lastUsedAt: 1767398340000,
           expiresAt: null,
           revokedAt: null,
+          rolledFrom: null,
+          rolledTo: null,
           organization: 'default',
         },
       },

@@ -28,6 +28,30 @@ export const listedWeb = {
   lastUsedAt: null,
   expiresAt: 4102444800000,
   revokedAt: null,
+  rolledFrom: null,
+  rolledTo: null,
 }
 
+const backendId = 'key_9dK1nR5tU3cYe7MxQs2b'
+export const backend = { kind: 'secret', name: 'backend' }
+export const createdBackend = {
+  id: backendId,
+  ...backend,
+  key: 'svc_live_EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000stuv',
+  masked: 'svc_live_****stuv',
+  databases: null,
+  createdAt,
+  expiresAt: null,
+}
+export const rolledBackend = {
+  ...createdBackend,
+  id: 'key_7hV4nB2wQ8dZs5KpYt3c',
+  key: 'svc_live_EXAMPLEEXAMPLEEXAMPLEEXAMPLE111111efgh',
+  masked: 'svc_live_****efgh',
+  createdAt: 1767484800000,
+  rolledFrom: backendId,
+}
+
+export const createBackend: ExampleCall = { operation: 'createApiKey', input: backend, output: createdBackend }
+export const rollBackend: ExampleCall = { operation: 'rollApiKey', input: { id: backendId }, output: rolledBackend }
 export const createWeb: ExampleCall = { operation: 'createApiKey', input: web, output: createdWeb }

@@ -1,4 +1,4 @@
-import type { CreateKeyResponse, KeyMetadata, OwnKey } from '@cubbydb/client'
+import type { CreateKeyResponse, KeyMetadata, OwnKey, RollKeyResponse } from '@cubbydb/client'
 import { maskApiKey } from '../../core/api-keys/api-key.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 
@@ -19,6 +19,8 @@ export const presentApiKey = (key: ApiKey, nowMs: number): KeyMetadata => ({
   lastUsedAt: key.lastUsedAtMs,
   expiresAt: key.expiresAtMs,
   revokedAt: key.revokedAtMs,
+  rolledFrom: key.rolledFrom,
+  rolledTo: key.rolledTo,
   ...(key.link !== null && { link: true as const }),
 })
 
@@ -28,14 +30,23 @@ export const presentOwnApiKey = (own: { apiKey: ApiKey; organization: string }, 
   organization: own.organization,
 })
 
-/** The only answer that contains the key itself. */
-export const presentNewApiKey = (key: ApiKey, text: string): CreateKeyResponse => ({
+type NewKey = Omit<CreateKeyResponse, 'key'> & ({ key: string } | { hint: string })
+
+const wasShown = { hint: 'The key itself was shown once, in the first answer. Roll the key if that answer is lost.' }
+
+/** Only this answer, and that of a roll, contain the key itself: a repeated request gets a hint instead. */
+export const presentNewApiKey = (key: ApiKey, text: string): NewKey => ({
   id: key.id,
   kind: key.kind,
   name: key.name,
-  key: text,
+  ...(text === '' ? wasShown : { key: text }),
   masked: maskApiKey(key.kind, key.lastFour),
   databases: key.databases,
   createdAt: key.createdAtMs,
   expiresAt: key.expiresAtMs,
+})
+
+export const presentRolledApiKey = (key: ApiKey, text: string): NewKey & Pick<RollKeyResponse, 'rolledFrom'> => ({
+  ...presentNewApiKey(key, text),
+  rolledFrom: key.rolledFrom!,
 })

@@ -7,6 +7,11 @@ import { inputOf, ref } from '../schema.ts'
 import { createWeb, id, listedWeb } from './examples.ts'
 import { presentApiKey } from './present-api-key.ts'
 
+export const keyNotFound = (): CubbyError =>
+  new CubbyError('key_not_found', 'The organization has no API key with that id.', {
+    hint: ['Ids are listed by ', call('listApiKeys'), '; they start with "key_".'],
+  })
+
 interface RevokeApiKeyInput {
   id: string
 }
@@ -18,9 +23,7 @@ export const revokeApiKey = async (
 ): Promise<ApiKey> => {
   const revoked = await access.engine.apiKeys.revoke(callerOf(access), id, nowMs)
   if (revoked !== undefined) return revoked
-  throw new CubbyError('key_not_found', 'The organization has no API key with that id.', {
-    hint: ['Ids are listed by ', call('listApiKeys'), '; they start with "key_".'],
-  })
+  throw keyNotFound()
 }
 
 export const revokeApiKeyOperation = defineOperation({

@@ -1,7 +1,26 @@
-import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse, OwnKey } from '@cubbydb/client'
+import type {
+  CreateKeyRequest,
+  CreateKeyResponse,
+  KeyMetadata,
+  ListKeysResponse,
+  OwnKey,
+  RepeatedKeyResponse,
+  RollKeyRequest,
+  RollKeyResponse,
+} from '@cubbydb/client'
 import { keyKindRule } from '../../core/api-keys/api-key.ts'
 import { keyDatabasesMax, keyNameCharactersMax } from '../../core/limits.ts'
-import { closed, milliseconds, nextCursor, nullable, objectOf, ref, type Schema, times } from '../schema.ts'
+import {
+  closed,
+  exactIntegers,
+  milliseconds,
+  nextCursor,
+  nullable,
+  objectOf,
+  ref,
+  type Schema,
+  times,
+} from '../schema.ts'
 
 const keyFields = {
   id: { type: 'string', description: 'Identifies the key, for example to revoke it.' },
@@ -45,14 +64,48 @@ export const apiKeySchemas = {
       },
     },
   ),
+  RepeatedKeyResponse: objectOf<RepeatedKeyResponse>(
+    'The key that an earlier request with the same idempotency key made, without `key`.',
+    ['id', 'kind', 'name', 'masked', 'databases', 'createdAt', 'expiresAt', 'hint'],
+    {
+      ...keyFields,
+      hint: { type: 'string', description: 'Says that the key itself was shown once.' },
+      rolledFrom: { type: 'string', description: 'The id of the old key, if the key was made by rolling.' },
+    },
+  ),
+  RollKeyRequest: closed(
+    objectOf<RollKeyRequest>('When the old key ends.', [], {
+      expiresAt: {
+        type: 'integer',
+        ...exactIntegers,
+        description:
+          'The end of the old key in epoch milliseconds, at most 366 days ahead; 24 hours from now if absent. If it is not in the future, the old key is revoked. An earlier end of its own stays.',
+      },
+    }),
+  ),
   Key: objectOf<KeyMetadata>(
     'A key without its text.',
-    ['id', 'kind', 'name', 'masked', 'databases', 'status', 'createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt'],
+    [
+      'id',
+      'kind',
+      'name',
+      'masked',
+      'databases',
+      'status',
+      'createdAt',
+      'lastUsedAt',
+      'expiresAt',
+      'revokedAt',
+      'rolledFrom',
+      'rolledTo',
+    ],
     {
       ...keyFields,
       status: { type: 'string', enum: ['active', 'expired', 'revoked'] },
       lastUsedAt: nullable('integer', { ...times, description: 'Epoch milliseconds; may lag by a minute.' }),
       revokedAt: nullable('integer', { ...times, description: 'Epoch milliseconds, or null.' }),
+      rolledFrom: nullable('string', { description: 'The id of the key that was rolled into this one.' }),
+      rolledTo: nullable('string', { description: 'The id of the key that this one was rolled into.' }),
       link: {
         type: 'boolean',
         enum: [true],
@@ -66,13 +119,25 @@ export const apiKeySchemas = {
   }),
 } satisfies Record<string, Schema>
 
-const { Key } = apiKeySchemas
+const { Key, CreateKeyResponse: NewKey } = apiKeySchemas
+const besideNew = objectOf<Omit<RollKeyResponse, keyof CreateKeyResponse>>(
+  'The new key. `key` is shown only once.',
+  ['rolledFrom'],
+  {
+    rolledFrom: { type: 'string', description: 'The id of the old key.' },
+  },
+)
 const beside = objectOf<Omit<OwnKey, keyof KeyMetadata>>('The calling key.', ['organization'], {
   organization: { type: 'string', description: 'The name of the organization that the key belongs to.' },
 })
 
 /** A key as it is listed, with more members beside, in one flat object. */
 export const ownKeySchemas = {
+  RollKeyResponse: {
+    ...besideNew,
+    properties: { ...NewKey.properties, ...besideNew.properties },
+    required: [...NewKey.required!, ...besideNew.required!],
+  },
   OwnKey: {
     ...beside,
     properties: { ...Key.properties, ...beside.properties },

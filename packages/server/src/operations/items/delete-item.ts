@@ -18,6 +18,7 @@ export const deleteItemOperation = defineOperation({
   effect: 'destroys',
   route: { method: 'DELETE', path: '/api/collections/:collection/items/:id', query: ['rangeKey'] },
   condition: 'change',
+  idempotencyScope: 'table',
   parse(text): DeleteRecordInput {
     const members = parsePlainBody(text)
     refuseUnknownMembers(members, ['collection', 'id', 'rangeKey', 'ifUpdatedAt'])

@@ -55,6 +55,7 @@ export const putItemOperation = defineOperation({
     body: { schema: 'Item', required: true, bytesMax: bodyBytesMax, member: 'data' },
   },
   condition: 'put',
+  idempotencyScope: 'table',
   respondsMinimal: true,
   version: ({ updatedAtMs }) => updatedAtMs,
   parse: parseInput,

@@ -4,6 +4,7 @@ import { batchBodyBytesMax } from '../../core/limits.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
+import { parseRecordToPatch, type RecordToPatch } from '../../core/records/record-patch.ts'
 import { type RunSlices, runThrough, type Slices, sliceUnits } from '../../core/slices.ts'
 import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
@@ -14,6 +15,7 @@ import { type Access, parseAddress, type TableAddress } from '../access.ts'
 import { readBatch, refuseWrongCount } from '../batch-body.ts'
 import { inOrders, laterAt, secondOrderAt, withClientCondition } from '../example.ts'
 import { notFound, requireTable, writeRecords } from '../lifecycle.ts'
+import { scopeOfTable } from '../once.ts'
 import { defineOperation } from '../operation.ts'
 import { applyOperations, type Positioned } from '../runs/apply-operations.ts'
 import { orderWithMail } from '../runs/examples.ts'
@@ -25,39 +27,66 @@ import { overtaken } from './examples.ts'
 import { refuseSameRecord } from './refuse-same-record.ts'
 import { recordSchemas } from './schemas.ts'
 
-type RecordBatchOperation =
+export type RecordBatchOperation =
   | ({ op: 'put'; condition: Condition | undefined } & RecordToPut)
   | ({ op: 'delete'; condition: Condition | undefined } & RecordKey)
+  | ({ op: 'check'; condition: Condition } & RecordKey)
+  | ({ op: 'patch'; condition: Condition | undefined } & RecordToPatch)
 
 type BatchOperation = RecordBatchOperation | TaskBatchOperation
 
-const parseOperation = (envelope: Envelope, text: string, nowMs: number, position: number): BatchOperation => {
-  const { value, data } = envelope
+/** `alsoKnown`: members that the operations on records have, besides their own. */
+export const parseOperation = (
+  envelope: Envelope,
+  text: string,
+  nowMs: number,
+  position: number,
+  alsoKnown: readonly string[] = [],
+): BatchOperation => {
+  const { value, data, parts } = envelope
   const name = `operations[${position}]`
   const prefix = `${name}.`
   const members = parseObject(value, name)
+  const known = ['op', 'ifUpdatedAt', ...alsoKnown]
   if (members.op === 'put') {
-    const record = parseRecordToPut(members, text, data, nowMs, prefix, ['op', 'ifUpdatedAt'])
+    const record = parseRecordToPut(members, text, data, nowMs, prefix, known)
     return { op: 'put', ...record, condition: parseIfUpdatedAt(members.ifUpdatedAt, `${prefix}ifUpdatedAt`) }
   }
+  if (members.op === 'patch') {
+    const record = parseRecordToPatch(members, text, parts, nowMs, prefix, known)
+    return { op: 'patch', ...record, condition: parseIfUpdatedAt(members.ifUpdatedAt, `${prefix}ifUpdatedAt`) }
+  }
   if (members.op === 'delete') {
-    refuseOnDelete(members, prefix)
+    refuseOnDelete(members, prefix, known)
     const key = parseRecordKey(members.hashKey, members.rangeKey, prefix)
     return { op: 'delete', ...key, condition: parseIfUpdatedAt(members.ifUpdatedAt, `${prefix}ifUpdatedAt`) }
   }
+  if (members.op === 'check') return parseCheck(members, prefix, known)
   const operation = parseTaskOperation(envelope, text, position)
   if (operation !== undefined) return operation
   throw new CubbyError(
     'invalid_request',
-    `${prefix}op is ${describeValue(members.op)}; it takes "put", "delete", "run" or "finish".`,
+    `${prefix}op is ${describeValue(members.op)}; it takes "put", "patch", "delete", "check", "run" or "finish".`,
     {
       field: `${prefix}op`,
-      hint: 'Write it as "put" to write a record as a whole, or as "delete" to delete one. A batch reads nothing.',
+      hint: 'Write it as "put" to write a record as a whole, as "patch" to change a part of one, or as "delete" to delete one. A batch reads nothing.',
     },
   )
 }
 
-const refuseOnDelete = (members: Members, prefix: string): void => {
+const parseCheck = (members: Members, prefix: string, known: readonly string[]): RecordBatchOperation => {
+  refuseUnknownMembers(members, ['hashKey', 'rangeKey', ...known], prefix)
+  const key = parseRecordKey(members.hashKey, members.rangeKey, prefix)
+  const field = `${prefix}ifUpdatedAt`
+  const condition = parseIfUpdatedAt(members.ifUpdatedAt, field)
+  if (condition !== undefined) return { op: 'check', ...key, condition }
+  throw new CubbyError('invalid_request', `${field} is missing; it takes an integer or null.`, {
+    field,
+    hint: 'Give the updatedAt that the record must have, or null if it must not exist.',
+  })
+}
+
+const refuseOnDelete = (members: Members, prefix: string, known: readonly string[]): void => {
   for (const name of ['data', 'ttl']) {
     if (!Object.hasOwn(members, name)) continue
     throw new CubbyError('invalid_request', `${prefix}${name} is not allowed in a delete.`, {
@@ -65,7 +94,7 @@ const refuseOnDelete = (members: Members, prefix: string): void => {
       hint: `Leave ${name} out, or make it a put.`,
     })
   }
-  refuseUnknownMembers(members, ['op', 'hashKey', 'rangeKey', 'ifUpdatedAt'], prefix)
+  refuseUnknownMembers(members, ['hashKey', 'rangeKey', ...known], prefix)
 }
 
 const parseOperations = (text: string, operations: unknown, list: ElementList, nowMs: number): BatchOperation[] => {
@@ -87,7 +116,13 @@ export const parseBatch = (text: string, nowMs: number): BatchOperation[] => run
 
 const toRecordOperation = (operation: RecordBatchOperation, indices: Indices, position: number): RecordOperation => {
   const { hashKey, rangeKey, condition } = operation
+  if (operation.op === 'check') return { op: 'check', hashKey, rangeKey, condition: operation.condition }
   if (operation.op === 'delete') return { op: 'delete', hashKey, rangeKey, condition }
+  if (operation.op === 'patch') {
+    const { patch } = operation
+    const prefix = `operations[${position}].`
+    return { op: 'patch', hashKey, rangeKey, condition, patch, indices, prefix, wantsData: false }
+  }
   try {
     const entries = readIndexEntries(indices, operation)
     const { data, ttlSeconds } = operation
@@ -98,7 +133,7 @@ const toRecordOperation = (operation: RecordBatchOperation, indices: Indices, po
 }
 
 /** `positions`: those of the operations in the request; absent if they are all. */
-function* toRecordOperations(
+export function* toRecordOperations(
   batch: RecordBatchOperation[],
   indices: Indices,
   positions?: number[],
@@ -120,7 +155,7 @@ interface ApplyBatchInput extends TableAddress {
   operations: BatchOperation[]
 }
 
-interface BatchOutput {
+export interface BatchOutput {
   /** The number of operations, all of which were applied. */
   count: number
   /** The ids of runs, one for each `run` and `finish`. Undefined if there are none. */
@@ -162,11 +197,14 @@ const applyWithRuns = async (
   const positions = records.map(({ position }) => position)
   const batch = records.map(({ operation }) => operation)
   const operations = await runSlices(toRecordOperations(batch, table.indices, positions))
-  const written = await applyOperations(access, input.db, { table, operations }, tasks, nowMs).catch(async (error) => {
-    // The table was deleted since it was looked up.
-    const isGone = error instanceof CubbyError && error.code === 'table_not_found'
-    throw isGone ? await notFound('table', access, input, nowMs) : error
-  })
+  const parts = [{ table, records: operations }]
+  const written = await applyOperations(access, scopeOfTable(table), input.db, parts, tasks, nowMs).catch(
+    async (error) => {
+      // The table was deleted since it was looked up.
+      const isGone = error instanceof CubbyError && error.code === 'table_not_found'
+      throw isGone ? await notFound('table', access, input, nowMs) : error
+    },
+  )
   if (!written.applied) {
     throw preconditionFailed(written.current, `operations[${positions[written.failedRecord]}].ifUpdatedAt`)
   }
@@ -186,6 +224,7 @@ export const applyBatchOperation = defineOperation({
     path: '/v1/:db/:table/batch',
     body: { schema: 'BatchRequest', required: true, bytesMax: batchBodyBytesMax },
   },
+  idempotencyScope: 'table',
   parse(text, nowMs): ApplyBatchInput {
     const { members, list } = runThrough(readBatch(text))
     const { db, table, ...batch } = members
@@ -211,6 +250,8 @@ export const applyBatchOperation = defineOperation({
       'run_not_found',
       'run_exists',
       'lease_lost',
+      'not_a_number',
+      'not_an_array',
       'precondition_failed',
       'record_too_large',
     ],

@@ -35,6 +35,7 @@ export const deleteRecordOperation = defineOperation({
   command: 'delete {hashKey} [{rangeKey}] --db {db} --table {table}',
   tool: 'delete_records',
   condition: 'change',
+  idempotencyScope: 'table',
   parse(text): DeleteRecordInput {
     const { db, table, ...members } = parsePlainBody(text)
     const address = parseAddress(db, table)

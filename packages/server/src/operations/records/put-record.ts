@@ -78,6 +78,7 @@ export const putRecordOperation = defineOperation({
   command: 'put {hashKey} [{rangeKey}] --db {db} --table {table}',
   tool: 'put_records',
   condition: 'put',
+  idempotencyScope: 'table',
   respondsMinimal: true,
   version: ({ updatedAtMs }) => updatedAtMs,
   parse: parseInput,

@@ -1,5 +1,5 @@
-import { dataBytesMax, dataDepthMax, keyBytesMax, ttlSecondsMax } from '../../core/limits.ts'
-import { freeObject, milliseconds, number, ref, type Schema } from '../schema.ts'
+import { dataBytesMax, dataDepthMax, keyBytesMax, patchPointersMax, ttlSecondsMax } from '../../core/limits.ts'
+import { freeObject, milliseconds, nullable, number, ref, type Schema, someOf } from '../schema.ts'
 
 export const recordKeyPart: Schema = {
   type: 'string',
@@ -32,3 +32,48 @@ export const ttl: Schema = {
 export const updatedAt = milliseconds(
   "The record's version, which is also its `ETag`. It strictly increases with every write while the record exists.",
 )
+
+/** A JSON Pointer (RFC 6901) to a member or element. */
+const pointer: Schema = { type: 'string', pattern: `^(/([^~/]|~[01])*){1,${dataDepthMax}}$` }
+
+/** What a patch changes. */
+export const patchMembers = {
+  merge: freeObject(
+    'A JSON Merge Patch (RFC 7396) for `data`: objects are merged, null removes, everything else replaces. A member twice in an object is rejected.',
+  ),
+  increment: {
+    type: 'object',
+    minProperties: 1,
+    maxProperties: patchPointersMax,
+    propertyNames: pointer,
+    additionalProperties: {
+      oneOf: [
+        { type: 'number' },
+        {
+          type: 'object',
+          properties: { by: { type: 'number' }, min: { type: 'number' }, max: { type: 'number' } },
+          required: ['by'],
+          additionalProperties: false,
+        },
+      ],
+    },
+    description:
+      'Numbers to add, by JSON Pointer (`/total`, `/lines/0/count`), exactly, as decimals. A missing number counts as 0 and is made. With `min` or `max`, a sum outside is rejected.',
+  },
+  append: {
+    type: 'object',
+    minProperties: 1,
+    maxProperties: patchPointersMax,
+    propertyNames: pointer,
+    additionalProperties: { type: 'array', items: {} },
+    description: `Values to append to arrays, by JSON Pointer. A missing array is made. \`increment\` and \`append\` have at most ${patchPointersMax} pointers together, none of which is another or leads below it.`,
+  },
+  ttl: nullable('integer', {
+    format: 'int64',
+    minimum: 0,
+    maximum: ttlSecondsMax,
+    description: 'When the record expires, in epoch seconds; null: never. Without it the present `ttl` stays.',
+  }),
+} satisfies Record<string, Schema>
+
+export const patchNeeds = someOf(Object.keys(patchMembers))

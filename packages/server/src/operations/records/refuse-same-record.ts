@@ -3,7 +3,7 @@ import type { RecordKey } from '../../core/records/record-key.ts'
 
 /** Rejects a request whose list `name` has two elements for one record. Elements that are about no record do not count. */
 export const refuseSameRecord = (
-  elements: readonly (RecordKey | { op: 'run' | 'finish' })[],
+  elements: readonly ((RecordKey & { table?: string }) | { op: 'run' | 'finish' })[],
   name: string,
   hint: string,
 ): void => {
@@ -11,8 +11,8 @@ export const refuseSameRecord = (
   const seen = new Map<string, number>()
   elements.forEach((element, position) => {
     if (!('hashKey' in element)) return
-    const { hashKey, rangeKey } = element
-    const slot = JSON.stringify([hashKey, rangeKey])
+    const { hashKey, rangeKey, table } = element
+    const slot = JSON.stringify([hashKey, rangeKey, table])
     const earlier = seen.get(slot)
     if (earlier !== undefined) {
       throw new CubbyError(

@@ -1,20 +1,30 @@
 import type {
   BatchRequest,
   BatchResponse,
+  CheckOperation,
+  DatabaseBatchRequest,
   DeleteOperation,
   DeleteRecordResponse,
   FindRequest,
   FindResponse,
   MinimalRecordResponse,
+  PatchOperation,
+  PatchRecordRequest,
   PutOperation,
   PutRecordRequest,
   RecordKey,
   RecordResponse,
 } from '@cubbydb/client'
-import { batchOperationsMax, findKeysMax, pageBytesMax } from '../../core/limits.ts'
+import {
+  batchOperationsMax,
+  databaseBatchOperationsMax,
+  databaseBatchTablesMax,
+  findKeysMax,
+  pageBytesMax,
+} from '../../core/limits.ts'
 import { closed, exactIntegers, nullable, number, objectOf, ref, type Schema } from '../schema.ts'
 import { querySchemas } from './query-schemas.ts'
-import { data, hashKey, rangeKey, recordKeyPart, ttl, updatedAt } from './record-members.ts'
+import { data, hashKey, patchMembers, patchNeeds, rangeKey, recordKeyPart, ttl, updatedAt } from './record-members.ts'
 
 const ifUpdatedAt = nullable('integer', {
   ...exactIntegers,
@@ -22,11 +32,80 @@ const ifUpdatedAt = nullable('integer', {
     'The `updatedAt` that the record must have; null: it must not exist. If not, the whole batch is rejected.',
 })
 
+const recordOperations = {
+  PutOperation: closed(
+    objectOf<PutOperation>('Writes a record.', ['op', 'hashKey', 'data'], {
+      op: { type: 'string', const: 'put' },
+      hashKey,
+      rangeKey,
+      data,
+      ttl,
+      ifUpdatedAt,
+    }),
+  ),
+  PatchOperation: {
+    ...closed(
+      objectOf<PatchOperation>('Changes a part of a record.', ['op', 'hashKey'], {
+        op: { type: 'string', const: 'patch' },
+        hashKey,
+        rangeKey,
+        ...patchMembers,
+        ifUpdatedAt,
+      }),
+    ),
+    ...patchNeeds,
+  },
+  DeleteOperation: closed(
+    objectOf<DeleteOperation>('Deletes a record. It is not an error if the record does not exist.', ['op', 'hashKey'], {
+      op: { type: 'string', const: 'delete' },
+      hashKey,
+      rangeKey,
+      ifUpdatedAt,
+    }),
+  ),
+  CheckOperation: closed(
+    objectOf<CheckOperation>(
+      'Writes nothing; the whole batch is rejected if it does not hold.',
+      ['op', 'hashKey', 'ifUpdatedAt'],
+      {
+        op: { type: 'string', const: 'check' },
+        hashKey,
+        rangeKey,
+        ifUpdatedAt,
+      },
+    ),
+  ),
+} satisfies Record<string, Schema>
+
+/** The same for a batch over several tables. */
+const inTable = (schema: Schema): Schema => ({
+  ...schema,
+  properties: { ...schema.properties, table: ref('Name') },
+  required: [...schema.required!, 'table'],
+})
+
+const tableOperations = {
+  TablePutOperation: inTable(recordOperations.PutOperation),
+  TablePatchOperation: inTable(recordOperations.PatchOperation),
+  TableDeleteOperation: inTable(recordOperations.DeleteOperation),
+  TableCheckOperation: inTable(recordOperations.CheckOperation),
+}
+
 export const recordSchemas = {
   RecordKeyPart: recordKeyPart,
   PutRecordRequest: closed(
     objectOf<PutRecordRequest>('A record to write.', ['hashKey', 'data'], { hashKey, rangeKey, data, ttl }),
   ),
+  PatchRecordRequest: {
+    ...closed(
+      objectOf<PatchRecordRequest>('What a patch changes of a record.', ['hashKey'], {
+        hashKey,
+        rangeKey,
+        ...patchMembers,
+      }),
+    ),
+    ...patchNeeds,
+  },
   StoredRecord: objectOf<RecordResponse>('A record.', ['hashKey', 'data', 'updatedAt'], {
     hashKey,
     rangeKey,
@@ -82,22 +161,24 @@ export const recordSchemas = {
     },
   ),
 
-  PutOperation: closed(
-    objectOf<PutOperation>('Writes a record.', ['op', 'hashKey', 'data'], {
-      op: { type: 'string', const: 'put' },
-      hashKey,
-      rangeKey,
-      data,
-      ttl,
-      ifUpdatedAt,
-    }),
-  ),
-  DeleteOperation: closed(
-    objectOf<DeleteOperation>('Deletes a record. It is not an error if the record does not exist.', ['op', 'hashKey'], {
-      op: { type: 'string', const: 'delete' },
-      hashKey,
-      rangeKey,
-      ifUpdatedAt,
+  ...recordOperations,
+  ...tableOperations,
+  DatabaseBatchRequest: closed(
+    objectOf<DatabaseBatchRequest>('Operations of which all are applied, or none.', ['operations'], {
+      operations: {
+        type: 'array',
+        minItems: 1,
+        maxItems: databaseBatchOperationsMax,
+        items: {
+          oneOf: [
+            ...Object.keys(tableOperations).map((name) => ref(name)),
+            ref('RunOperation'),
+            ref('SuccessOperation'),
+            ref('FailureOperation'),
+          ],
+        },
+        description: `On at most ${databaseBatchTablesMax} tables and tasks. No two operations may name the same record of a table, the same run, or the same key of a task.`,
+      },
     }),
   ),
   BatchRequest: closed(
@@ -109,7 +190,9 @@ export const recordSchemas = {
         items: {
           oneOf: [
             ref('PutOperation'),
+            ref('PatchOperation'),
             ref('DeleteOperation'),
+            ref('CheckOperation'),
             ref('RunOperation'),
             ref('SuccessOperation'),
             ref('FailureOperation'),
@@ -123,7 +206,7 @@ export const recordSchemas = {
     count: {
       type: 'integer',
       minimum: 1,
-      maximum: batchOperationsMax,
+      maximum: databaseBatchOperationsMax,
       description: 'The number of operations, all of which were applied.',
     },
     runs: {

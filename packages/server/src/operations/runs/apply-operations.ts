@@ -1,10 +1,10 @@
 import { CubbyError } from '../../core/errors.ts'
 import { isRunId } from '../../core/tasks/run-id.ts'
-import type { RecordOperation } from '../../store/records.ts'
-import type { BatchResult, TaskOperation } from '../../store/runs.ts'
+import type { BatchPart, BatchResult, TaskOperation } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
-import { type Access, callerOf } from '../access.ts'
+import type { Access } from '../access.ts'
 import { requireTask, requireTaskOrDeleted } from '../lifecycle.ts'
+import { type IdempotencyScope, writeOnce } from '../once.ts'
 import { findDeletedWithRun, leaseLost, runNotFound } from './run-access.ts'
 import type { TaskBatchOperation } from './task-operations.ts'
 
@@ -12,11 +12,6 @@ import type { TaskBatchOperation } from './task-operations.ts'
 export interface Positioned<Operation> {
   position: number
   operation: Operation
-}
-
-interface RecordWrites {
-  table: Table
-  operations: RecordOperation[]
 }
 
 /** Names a field of an operation: `operations[3].task`. */
@@ -89,21 +84,28 @@ const elsewhere = async (
 }
 
 /**
- * Writes records of one table, and adds and finishes runs of tasks of the database: all or nothing. A record whose condition
- * does not hold is in the result; what is wrong with a run is thrown.
+ * Writes records of tables, and adds and finishes runs of tasks of the database: all or nothing. A record whose condition
+ * does not hold is in the result; `scope`: what an idempotency key belongs to; what is wrong with a run is thrown.
  */
 export const applyOperations = async (
   access: Access,
+  scope: IdempotencyScope,
   db: string,
-  records: RecordWrites | undefined,
+  parts: BatchPart[],
   tasks: Positioned<TaskBatchOperation>[],
   nowMs: number,
 ): Promise<Exclude<BatchResult, Refusal>> => {
+  // The request was applied before: its tasks may be gone.
+  const { once } = access
+  if (once?.kept !== undefined) {
+    once.isReplayed = true
+    return once.kept as Exclude<BatchResult, Refusal>
+  }
   const resolved = await resolveAll(access, db, tasks, nowMs)
-  const batch = { table: records?.table, records: records?.operations ?? [], tasks: resolved }
+  const batch = { parts, tasks: resolved }
   const moved = new Set<number>()
   for (;;) {
-    const result = await write(access, db, batch, tasks, nowMs)
+    const result = await write(access, scope, db, batch, tasks, nowMs)
     if (!('refused' in result)) {
       if (result.applied)
         for (const id of new Set(resolved.map(({ task }) => task.id))) access.tasks.signals.changed(id)
@@ -120,13 +122,14 @@ export const applyOperations = async (
 
 const write = async (
   access: Access,
+  scope: IdempotencyScope,
   db: string,
   batch: Parameters<Access['engine']['runs']['applyBatch']>[1],
   tasks: Positioned<TaskBatchOperation>[],
   nowMs: number,
 ): Promise<BatchResult> => {
   try {
-    return await access.engine.runs.applyBatch(callerOf(access), batch, nowMs)
+    return await writeOnce(access, scope, (caller) => access.engine.runs.applyBatch(caller, batch, nowMs))
   } catch (error) {
     // A task was deleted since: looked up again, the error names it.
     if (error instanceof CubbyError && error.code === 'task_not_found') await resolveAll(access, db, tasks, nowMs)

@@ -8,6 +8,7 @@ import type { ElementList } from '../../core/text/list-body.ts'
 import { type Access, parseTaskAddress, type TaskAddress } from '../access.ts'
 import { readBatch, refuseWrongCount } from '../batch-body.ts'
 import { requireTaskOrDeleted } from '../lifecycle.ts'
+import { scopeOfTable } from '../once.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { taskMembers, taskRequired } from '../tasks/schemas.ts'
@@ -56,9 +57,9 @@ export const applyTaskBatch = async (
   { operations, ...address }: ApplyTaskBatchInput,
   nowMs: number,
 ): Promise<TaskBatchOutput> => {
-  await requireTaskOrDeleted(access, address, nowMs)
+  const task = await requireTaskOrDeleted(access, address, nowMs)
   const positioned = operations.map((operation, position) => ({ operation, position }))
-  const result = await applyOperations(access, address.db, undefined, positioned, nowMs)
+  const result = await applyOperations(access, scopeOfTable(task), address.db, [], positioned, nowMs)
   if (!result.applied) throw new Error('a batch without records has no conditions')
   return { count: operations.length, runs: result.runIds }
 }
@@ -74,6 +75,7 @@ export const applyTaskBatchOperation = defineOperation({
     path: '/v1/:db/_tasks/:task/batch',
     body: { schema: 'TaskBatchRequest', required: true, bytesMax: batchBodyBytesMax },
   },
+  idempotencyScope: 'task',
   parse(text): ApplyTaskBatchInput {
     const { members, list } = runThrough(readBatch(text))
     const { db, task, ...batch } = members

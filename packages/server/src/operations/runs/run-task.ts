@@ -1,9 +1,11 @@
+import { CubbyError } from '../../core/errors.ts'
 import { bodyBytesMax } from '../../core/limits.ts'
 import { parseNewRun } from '../../core/tasks/parse-run.ts'
 import type { NewRun, Run } from '../../core/tasks/run.ts'
 import { type RunBody, readRunBody } from '../../core/tasks/run-body.ts'
-import { type Access, callerOf, type TaskAddress } from '../access.ts'
+import type { Access, TaskAddress } from '../access.ts'
 import { requireTask, writeIn } from '../lifecycle.ts'
+import { scopeOfTable, writeOnce } from '../once.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { taskMembers, taskRequired } from '../tasks/schemas.ts'
@@ -24,17 +26,27 @@ interface RunTaskOutput {
   created: boolean
 }
 
+const refuseBoth = (): never => {
+  throw new CubbyError('invalid_request', 'Idempotency-Key is not allowed with id.', {
+    field: 'Idempotency-Key',
+    hint: 'Send one of the two: a run with an id can be repeated as it is.',
+  })
+}
+
 export const runTask = async (
   access: Access,
   { newRun, ...address }: RunTaskInput,
   nowMs: number,
 ): Promise<RunTaskOutput> => {
+  if (access.once !== undefined && newRun.isNamed) refuseBoth()
   const task = await requireTask(access, address, nowMs)
   const { engine, tasks } = access
   const added = await writeIn('task', access, address, nowMs, () =>
-    engine.runs.add(callerOf(access), task, newRun, nowMs),
+    writeOnce(access, scopeOfTable(task), (caller) => engine.runs.add(caller, task, newRun, nowMs)),
   )
   if ('refused' in added) throw idTaken(added.run)
+  // A result that was kept has no payload.
+  if (access.once?.isReplayed) return { task: address.task, ...added, run: { ...added.run, payload: newRun.payload } }
   tasks.signals.changed(task.id)
   return { task: address.task, ...added }
 }
@@ -46,6 +58,7 @@ export const runTaskOperation = defineOperation({
   keyNeeded: 'write',
   effect: 'writes',
   route: { method: 'POST', path: '/v1/:db/_tasks/:task/run', body: { schema: 'RunRequest', bytesMax: bodyBytesMax } },
+  idempotencyScope: 'task',
   command: 'tasks run {task} --db {db}',
   tool: 'run_task',
   readBody: readRunBody,

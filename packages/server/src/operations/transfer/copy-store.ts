@@ -66,6 +66,7 @@ export const copyStore = async (from: Dump, to: Engine, onProgress: (rows: numbe
     rows.runs += runs.length
     onProgress(copied + rows.runs)
   }
+  for await (const idempotencyKeys of inChunks(from.idempotencyKeys())) await to.transfer.load({ idempotencyKeys })
   return rows
 }
 
@@ -144,6 +145,11 @@ export async function* compareStores(ours: Dump, theirs: Dump): AsyncIterable<st
   if (run !== undefined) {
     const { taskId, id } = (run[0] ?? run[1])!
     yield `the runs differ, first at ${id} of ${shownTask(taskId)}`
+  }
+  const idempotencyKey = await firstDifference(ours.idempotencyKeys(), theirs.idempotencyKeys(), shownRow)
+  if (idempotencyKey !== undefined) {
+    const { scopeKind, scopeId } = (idempotencyKey[0] ?? idempotencyKey[1])!
+    yield `the idempotency keys differ, first of ${scopeKind} ${scopeId}`
   }
 }
 

@@ -9,7 +9,7 @@ const runsPerStep = 100
 
 const declaration: Statement = {
   name: 'check_task',
-  text: `select k.declaration, k.secrets from cubby_table t left join cubby_task k on k.table_id = t.id
+  text: `select k.declaration, k.secrets from cubby_table_8 t left join cubby_task_8 k on k.table_id = t.id
     where t.id = $1::bigint`,
 }
 
@@ -19,9 +19,9 @@ const declaration: Statement = {
  */
 export const nextRuns: Statement = {
   name: 'check_runs',
-  text: `select ${runColumns}, coalesce((select true from cubby_run as o
+  text: `select ${runColumns}, coalesce((select true from cubby_run_8 as o
       where o.task_id = $1::bigint and o.key = r.key and o.status = 'running' limit 1), false)
-    from cubby_run as r where r.task_id = $1::bigint and r.id > $2 order by r.id limit $3::bigint`,
+    from cubby_run_8 as r where r.task_id = $1::bigint and r.id > $2 order by r.id limit $3::bigint`,
 }
 
 /** Runs are numbered from the sequence of record ids. */
@@ -30,11 +30,11 @@ export const lastDrawnId: Statement = { name: 'check_ids', text: 'select last_va
 /** Finds runs and declarations that belong to no task. */
 const strayRuns: Statement = {
   name: 'check_stray_runs',
-  text: `select r.task_id, 'run ' || r.id || ' (task ' || r.task_id || '): its task does not exist' from cubby_run r
-    where not exists (select 1 from cubby_table t where t.id = r.task_id and t.kind = 'task')
+  text: `select r.task_id, 'run ' || r.id || ' (task ' || r.task_id || '): its task does not exist' from cubby_run_8 r
+    where not exists (select 1 from cubby_table_8 t where t.id = r.task_id and t.kind = 'task')
     union all
-    select k.table_id, 'the declaration ' || k.table_id || ' belongs to no task' from cubby_task k
-    where not exists (select 1 from cubby_table t where t.id = k.table_id and t.kind = 'task')`,
+    select k.table_id, 'the declaration ' || k.table_id || ' belongs to no task' from cubby_task_8 k
+    where not exists (select 1 from cubby_table_8 t where t.id = k.table_id and t.kind = 'task')`,
 }
 
 export async function* checkRunsOf(read: Read, taskId: number): AsyncIterable<string> {

@@ -21,17 +21,17 @@ const blobsPerStep = 500
 /** Reads the blobs of a bucket after $2, and how many records refer to each. It stops counting at two. */
 export const nextBlobs: Statement = {
   name: 'check_blobs',
-  text: `select b.id, b.state, b.due_at_ms, (select count(*) from (select 1 from cubby_record r
+  text: `select b.id, b.state, b.due_at_ms, (select count(*) from (select 1 from cubby_record_8 r
       where r.table_id = $1::bigint and r.i3_hash = convert_to('f' || b.id, 'UTF8') limit 2) as x), b.bytes is not null
-    from cubby_blob b where b.table_id = $1::bigint and b.id > $2 order by b.id limit $3::bigint`,
+    from cubby_blob_8 b where b.table_id = $1::bigint and b.id > $2 order by b.id limit $3::bigint`,
 }
 
 /** Finds live blobs whose table is no bucket. */
 const strayBlobs: Statement = {
   name: 'check_stray_blobs',
-  text: `select b.table_id, b.id from cubby_blob b
+  text: `select b.table_id, b.id from cubby_blob_8 b
     where (b.table_id, b.id) > ($1::bigint, $2) and b.state = 'live'
-      and not exists (select 1 from cubby_table t where t.id = b.table_id and t.kind = 'bucket')
+      and not exists (select 1 from cubby_table_8 t where t.id = b.table_id and t.kind = 'bucket')
     order by b.table_id, b.id limit $3::bigint`,
 }
 
@@ -76,28 +76,36 @@ const tablesPerStep = 500
 
 const keysWithoutOrganization: Statement = {
   name: 'check_keys',
-  text: `select 'api key ' || k.id || ' belongs to no organization' from cubby_api_key k
-    where not exists (select 1 from cubby_organization o where o.id = k.org_id)`,
+  text: `select 'api key ' || k.id || ' belongs to no organization' from cubby_api_key_8 k
+    where not exists (select 1 from cubby_organization_8 o where o.id = k.org_id)`,
 }
 
 const tablesWithoutOrganization: Statement = {
   name: 'check_tables',
-  text: `select 'table ' || t.id || ' belongs to no organization' from cubby_table t
-    where not exists (select 1 from cubby_organization o where o.id = t.org_id)`,
+  text: `select 'table ' || t.id || ' belongs to no organization' from cubby_table_8 t
+    where not exists (select 1 from cubby_organization_8 o where o.id = t.org_id)`,
+}
+
+/** Finds idempotency keys whose table, bucket, task or organization does not exist. */
+const strayIdempotencyKeys: Statement = {
+  name: 'check_stray_idempotency_keys',
+  text: `select distinct 'idempotency keys of ' || i.scope_kind || ' ' || i.scope_id || ' belong to nothing'
+    from cubby_idempotency_key i where not exists (select 1 from cubby_organization_8 o where o.id = i.org_id)
+      or i.scope_kind = 'table' and not exists (select 1 from cubby_table_8 t where t.id = i.scope_id)`,
 }
 
 const readSecrets: Statement = { name: 'check_secrets', text: `select ${secretColumns} from cubby_store s` }
 
 const nextTables: Statement = {
   name: 'check_next_tables',
-  text: 'select t.id, t.indices, t.kind from cubby_table t where t.id > $1::bigint order by t.id limit $2::bigint',
+  text: 'select t.id, t.indices, t.kind from cubby_table_8 t where t.id > $1::bigint order by t.id limit $2::bigint',
 }
 
 const nextRecordsWith = (kind: 'table' | 'bucket', more: string): Statement => ({
   name: `check_records${kind === 'table' ? '' : '_of_bucket'}`,
   text: `select r.id, r.hash_key, r.range_key, r.data, r.updated_at${more},
       ${indexColumns.map((column) => `r.${column}`).join(', ')}
-    from cubby_record r where r.table_id = $1::bigint and (r.hash_key, r.range_key) > ($2::bytea, $3::bytea)
+    from cubby_record_8 r where r.table_id = $1::bigint and (r.hash_key, r.range_key) > ($2::bytea, $3::bytea)
     order by r.hash_key, r.range_key limit $4::bigint`,
 })
 
@@ -106,7 +114,7 @@ export const nextRecords: Record<'table' | 'bucket', Statement> = {
   table: nextRecordsWith('table', ', null'),
   bucket: nextRecordsWith(
     'bucket',
-    `, (select b.state from cubby_blob b where b.table_id = $1::bigint
+    `, (select b.state from cubby_blob_8 b where b.table_id = $1::bigint
         and b.id = case when ${isFile('r')} then convert_from(substr(r.i3_hash, 2), 'UTF8') end)`,
   ),
 }
@@ -114,11 +122,11 @@ export const nextRecords: Record<'table' | 'bucket', Statement> = {
 /** Finds the first table id between two tables of the registry that has records. */
 const strayTable: Statement = {
   name: 'check_stray',
-  text: `select r.table_id from cubby_record r where r.table_id > $1::bigint and r.table_id < $2::bigint
+  text: `select r.table_id from cubby_record_8 r where r.table_id > $1::bigint and r.table_id < $2::bigint
     order by r.table_id limit 1`,
 }
 
-const isTable: Statement = { name: 'check_is_table', text: 'select 1 from cubby_table t where t.id = $1::bigint' }
+const isTable: Statement = { name: 'check_is_table', text: 'select 1 from cubby_table_8 t where t.id = $1::bigint' }
 
 /**
  * Verifies the store: each record's index values against its data, that its id was given out, that every record, table and
@@ -181,6 +189,8 @@ async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable
   }
   if (!namesManyTables) return
   yield* checkStrays(read, last, Number.MAX_SAFE_INTEGER, noteTable)
+  const [keysOfNothing] = await read(bind(strayIdempotencyKeys))
+  for (const [finding] of keysOfNothing!.rows) yield finding!
   for (const strays of [checkStrayBlobs(read), checkStrayRuns(read)]) {
     for await (const [tableId, finding] of strays) {
       noteTable(tableId)

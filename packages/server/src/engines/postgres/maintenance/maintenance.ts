@@ -1,5 +1,5 @@
 import { deadUntilMs } from '../../../core/files/file-changes.ts'
-import { recoveryMs, sweepGraceMs, sweepRowsMax } from '../../../core/limits.ts'
+import { idempotencyKeysMax, recoveryMs, sweepGraceMs, sweepRowsMax } from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
 import { bigintArray } from '../connection/arrays.ts'
@@ -10,6 +10,7 @@ import { blobOfEntry, isFile, makeDead, makeDeadAll } from '../files/statements.
 import { anyRun, removeRuns } from '../runs/statements.ts'
 import { removeTask } from '../tasks/statements.ts'
 import { checkStore } from './check.ts'
+import { IdempotencyKeySweep } from './idempotency-key-sweep.ts'
 import * as organizations from './purge-organizations.ts'
 
 const databaseClock: Statement = {
@@ -22,8 +23,8 @@ const databaseClock: Statement = {
 export const sweepInOne: Statement = {
   name: 'sweep',
   text: `with gone as (
-      delete from cubby_record as r using (
-        select e.table_id, e.hash_key, e.range_key from cubby_record e where e.ttl_seconds <= $1::bigint
+      delete from cubby_record_8 as r using (
+        select e.table_id, e.hash_key, e.range_key from cubby_record_8 e where e.ttl_seconds <= $1::bigint
         order by e.ttl_seconds limit $2::bigint for update skip locked
       ) as x where r.table_id = x.table_id and r.hash_key = x.hash_key and r.range_key = x.range_key
       returning r.table_id, r.i3_hash
@@ -34,14 +35,14 @@ export const sweepInOne: Statement = {
 /** Returns a row for each expired record: the id of its table, and whether it is a file. */
 const findExpired: Statement = {
   name: 'find_expired',
-  text: `select e.table_id, coalesce(${isFile('e')}, false) from cubby_record e
+  text: `select e.table_id, coalesce(${isFile('e')}, false) from cubby_record_8 e
     where e.ttl_seconds <= $1::bigint order by e.ttl_seconds limit $2::bigint`,
 }
 
 const removeExpired = (returning: string): Statement => ({
   name: `remove_expired${returning === '' ? '' : '_files'}`,
-  text: `delete from cubby_record as r using (
-      select e.hash_key, e.range_key from cubby_record e where e.table_id = $1::bigint and e.ttl_seconds <= $2::bigint
+  text: `delete from cubby_record_8 as r using (
+      select e.hash_key, e.range_key from cubby_record_8 e where e.table_id = $1::bigint and e.ttl_seconds <= $2::bigint
       order by e.ttl_seconds limit $3::bigint
     ) as x where r.table_id = $1::bigint and r.hash_key = x.hash_key and r.range_key = x.range_key
       and r.ttl_seconds <= $2::bigint${returning}`,
@@ -50,27 +51,27 @@ const removeExpired = (returning: string): Statement => ({
 /** Reads at most $2 tables and buckets after the id $1. */
 const tablesToSweep: Statement = {
   name: 'tables_to_sweep',
-  text: `select t.id, t.kind from cubby_table t where t.id > $1::bigint and t.kind <> 'task'
+  text: `select t.id, t.kind from cubby_table_8 t where t.id > $1::bigint and t.kind <> 'task'
     order by t.id limit $2::bigint`,
 }
 
 /** $1 deleted before this time, $2 without these tables. */
 const takeTable: Statement = {
   name: 'take_table',
-  text: `select t.id, t.kind from cubby_table t where t.deleted_at_ms <= $1::bigint
+  text: `select t.id, t.kind from cubby_table_8 t where t.deleted_at_ms <= $1::bigint
     and t.id <> all ($2::bigint[]) order by t.deleted_at_ms limit 1 for update skip locked`,
 }
 
 // The mark is written first: if a clock steps back, a table that has lost rows must not be restored.
 const markPurging: Statement = {
   name: 'mark_purging',
-  text: 'update cubby_table set purging = true where id = $1::bigint and not purging',
+  text: 'update cubby_table_8 set purging = true where id = $1::bigint and not purging',
 }
 
 const removeRows = (returning: string): Statement => ({
   name: `remove_rows${returning === '' ? '' : '_files'}`,
-  text: `delete from cubby_record as r using (
-      select e.hash_key, e.range_key from cubby_record e where e.table_id = $1::bigint limit $2::bigint
+  text: `delete from cubby_record_8 as r using (
+      select e.hash_key, e.range_key from cubby_record_8 e where e.table_id = $1::bigint limit $2::bigint
     ) as x where r.table_id = $1::bigint and r.hash_key = x.hash_key and r.range_key = x.range_key${returning}`,
 })
 
@@ -89,7 +90,16 @@ const deadStatements = (tableId: string, removed: Row[], dueMs: number): BoundSt
 
 const anyRow: Statement = {
   name: 'any_row',
-  text: 'select 1 from cubby_record r where r.table_id = $1::bigint limit 1',
+  text: 'select 1 from cubby_record_8 r where r.table_id = $1::bigint limit 1',
+}
+
+/** $1 the table, bucket or task, $2 rows at most. */
+export const removeIdempotencyKeys: Statement = {
+  name: 'remove_idempotency_keys',
+  text: `delete from cubby_idempotency_key as i using (
+      select e.key_hash from cubby_idempotency_key e
+      where e.scope_id = $1::bigint and e.scope_kind = 'table' limit $2::bigint
+    ) as x where i.scope_id = $1::bigint and i.scope_kind = 'table' and i.key_hash = x.key_hash`,
 }
 
 /**
@@ -104,7 +114,7 @@ const purges = {
 
 type PurgedKind = keyof typeof purges
 
-const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_table where id = $1::bigint' }
+const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_table_8 where id = $1::bigint' }
 
 /** A sweep looks again this often after other processes removed what it found. */
 const sweepPollsMax = 10
@@ -135,10 +145,12 @@ export class PostgresMaintenance implements Maintenance {
   readonly sweepStepRows: number
   readonly #options: MaintenanceOptions
   readonly #postponed = { tables: new Postponed(), organizations: new Postponed() }
+  readonly #idempotencyKeys: IdempotencyKeySweep
   #lastTableId = 0
 
   constructor(options: MaintenanceOptions) {
     this.#options = options
+    this.#idempotencyKeys = new IdempotencyKeySweep(options.db)
     this.sweepStepRows = options.namesManyTables ? sweepRowsMax : distributedStepRows
   }
 
@@ -268,18 +280,20 @@ export class PostgresMaintenance implements Maintenance {
     ...before: BoundStatement[]
   ): Promise<number> {
     const { rows, any, alsoLast } = purges[kind]
-    const [removed, left] = (await send(...before, bind(rows, id, rowsMax), bind(any, id))).slice(before.length)
+    const steps = [bind(rows, id, rowsMax), bind(any, id), bind(removeIdempotencyKeys, id, rowsMax)]
+    const [removed, left, keys] = (await send(...before, ...steps)).slice(before.length)
     const dead = deadStatements(id, removed!.rows, deadUntilMs(now))
-    if (left!.rows.length > 0) {
+    const count = removed!.count + keys!.count
+    if (left!.rows.length > 0 || keys!.count === rowsMax) {
       await commit(...dead)
-      return removed!.count
+      return count
     }
     await commit(...dead, ...alsoLast.map((statement) => bind(statement, id)), bind(removeTable, id))
-    return removed!.count + 1
+    return count + 1
   }
 
   /**
-   * Takes the organization that was deleted first, and removes its tables, then its keys, then its own row. Another process
+   * Takes the organization that was deleted first, and removes its tables, then its keys of both kinds, then its own row. Another process
    * takes another organization.
    */
   async purgeOrganizations(nowMs: number, rowsMax: number): Promise<number> {
@@ -300,10 +314,18 @@ export class PostgresMaintenance implements Maintenance {
       }
       // Another process purges the ones that are left: the next round finds the rest.
       if (rows.length > 0) return 0
-      const [keys] = await send(bind(organizations.removeKeys, id, rowsMax))
-      await commit(...(keys!.count < rowsMax ? [bind(organizations.removeOrganization, id)] : []))
-      return keys!.count + 1
+      const removed = await send(
+        bind(organizations.removeKeys, id, rowsMax),
+        bind(organizations.removeIdempotencyKeys, id, rowsMax),
+      )
+      const isLast = removed.every(({ count }) => count < rowsMax)
+      await commit(...(isLast ? [bind(organizations.removeOrganization, id)] : []))
+      return removed.reduce((sum, { count }) => sum + count, 1)
     })
+  }
+
+  async sweepIdempotencyKeys(nowMs: number, rowsMax: number, keysMax = idempotencyKeysMax): Promise<number> {
+    return this.#idempotencyKeys.step(await this.#now(nowMs), rowsMax, keysMax)
   }
 
   /** The database has checksums of its own. A start warns when they are off. */

@@ -16,7 +16,7 @@ const sizes = {
  * bytes, and the position of the last.
  */
 const sizeOf = (kind: Table['kind'], descending: boolean): Statement => {
-  const [from, owner, id] = kind === 'task' ? ['cubby_run', 'task_id', 'seq'] : ['cubby_record', 'table_id', 'id']
+  const [from, owner, id] = kind === 'task' ? ['cubby_run_8', 'task_id', 'seq'] : ['cubby_record_8', 'table_id', 'id']
   const down = descending ? ' desc' : ''
   const bounds = descending
     ? `r.updated_at >= $3::bigint and (r.updated_at, r.${id}) < ($4::bigint, $5::bigint)`
@@ -50,8 +50,8 @@ const estimateOf = (relation: string, owner: string): Statement => ({
     where c.relname = '${relation}' and pg_table_is_visible(c.oid) and s.schemaname = c.relnamespace::regnamespace::text
       and c.reltuples > 0 and f.id = $1::bigint`,
 })
-const estimateRecords = estimateOf('cubby_record', 'table_id')
-const estimateRuns = estimateOf('cubby_run', 'task_id')
+const estimateRecords = estimateOf('cubby_record_8', 'table_id')
+const estimateRuns = estimateOf('cubby_run_8', 'task_id')
 
 export class PostgresStatistics implements Statistics {
   readonly #db: Database

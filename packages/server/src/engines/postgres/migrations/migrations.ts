@@ -61,7 +61,7 @@ const migrateTo7 = async (session: Session, dialect: Dialect): Promise<void> => 
   await renameConstraints(session, dialect)
   for (const sql of [...addedColumns, ...addedTables]) await session.run(sql)
   if (dialect.distributesRecords) for (const sql of distributed) await session.run(sql)
-  await copyRights(session)
+  await copyRights(session, 'cubby_record', 'cubby_blob, cubby_task, cubby_run')
   await makeSecret(session)
 }
 
@@ -135,15 +135,82 @@ const distributed = [
 ]
 
 /** Users that may use the records may use the new tables: processes need not run as the owner of the tables. */
-const copyRights = async (session: Session): Promise<void> => {
+const copyRights = async (session: Session, from: string, to: string): Promise<void> => {
   const granted = await session.run(
     `select distinct case when p.grantee = 'PUBLIC' then 'public' else quote_ident(p.grantee) end, p.privilege_type
      from information_schema.table_privileges p
-     where p.table_schema = any (current_schemas(false)) and p.table_name = 'cubby_record' and p.grantee <> current_user
+     where p.table_schema = any (current_schemas(false)) and p.table_name = '${from}' and p.grantee <> current_user
        and p.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE')`,
   )
   for (const [user, right] of granted) {
-    await session.run(`grant ${right} on cubby_blob, cubby_task, cubby_run to ${user}`)
+    await session.run(`grant ${right} on ${to} to ${user}`)
+  }
+}
+
+// `migrateTo8` upgrades from 0.2 to 0.3. It renames the tables for the same reason, and no statement of 0.2 finds any of them.
+// Without the old name of the epoch its lease ends too, so that it answers nothing from its cache.
+// Indexes keep their names, except those of constraints, which a new store names after the table.
+
+/** They are locked in this order, the same as in `renamedTables`. */
+const tablesOf02 = [
+  'cubby_record',
+  'cubby_blob',
+  'cubby_run',
+  'cubby_task',
+  'cubby_table',
+  'cubby_api_key',
+  'cubby_organization',
+]
+const distributedOf02 = ['cubby_record', 'cubby_blob', 'cubby_run']
+const sequencesOf02 = [
+  ['cubby_table_id_seq', 'cubby_table_8_id_seq'],
+  ['cubby_api_key_seq_seq', 'cubby_api_key_8_seq_seq'],
+  ['cubby_organization_id_seq', 'cubby_organization_8_id_seq'],
+]
+
+const addedIn8 = [
+  'alter table cubby_api_key_8 add column rolled_from text, add column rolled_to text',
+  `create table cubby_idempotency_key (scope_id bigint not null, scope_kind text collate "C" not null, key_hash bytea not null,
+     request_hash bytea not null, org_id bigint not null, created_at bigint not null, result text not null)`,
+  'create index cubby_idempotency_key_by_org on cubby_idempotency_key (org_id, created_at)',
+  'create index cubby_idempotency_key_by_time on cubby_idempotency_key (created_at)',
+  'alter table cubby_idempotency_key add primary key (scope_id, scope_kind, key_hash)',
+]
+
+const migrateTo8 = async (session: Session, dialect: Dialect): Promise<void> => {
+  await session.run(`lock table ${tablesOf02.join(', ')} in access exclusive mode`)
+  for (const table of tablesOf02) {
+    await session.run(`alter table ${table} rename to ${table}_8`)
+    const isDistributed = dialect.distributesRecords && distributedOf02.includes(table)
+    await renameOwnConstraints(session, `${table}_8`, [table, `${table}_8`], isDistributed)
+  }
+  for (const [from, to] of sequencesOf02) await session.run(`alter sequence ${from} rename to ${to}`)
+  await session.run('alter table cubby_store rename column epoch to epoch_8')
+  await renameOwnConstraints(session, 'cubby_store', ['cubby_store_epoch', 'cubby_store_epoch_8'], false)
+  for (const sql of addedIn8) await session.run(sql)
+  if (dialect.distributesRecords) {
+    await session.run(
+      `select create_distributed_table('cubby_idempotency_key', 'scope_id', colocate_with => 'cubby_record_8')`,
+    )
+  }
+  await copyRights(session, 'cubby_record_8', 'cubby_idempotency_key')
+}
+
+/** Citus does not rename constraints of a distributed table, but the index of a primary key it does. */
+const renameOwnConstraints = async (
+  session: Session,
+  table: string,
+  [from, to]: [string, string],
+  isDistributed: boolean,
+): Promise<void> => {
+  const named = await session.run(
+    `select quote_ident(conname), contype from pg_constraint
+     where conrelid = '${table}'::regclass and left(conname::text, ${from.length + 1}) = '${from}_'`,
+  )
+  for (const [name, type] of named) {
+    const newName = name!.replace(from, to)
+    if (!isDistributed) await session.run(`alter table ${table} rename constraint ${name} to ${newName}`)
+    else if (type === 'p') await session.run(`alter index ${name} rename to ${newName}`)
   }
 }
 
@@ -162,4 +229,7 @@ const makeSecret = async (session: Session): Promise<void> => {
  * The migrations are in order, and each leads to a released version: 2 to 6 were never released. A migration is never changed
  * after its release: it names tables and columns as they were then, not by constants of the current schema.
  */
-export const migrations: Migration[] = [{ from: 1, to: 7, run: migrateTo7 }]
+export const migrations: Migration[] = [
+  { from: 1, to: 7, run: migrateTo7 },
+  { from: 7, to: 8, run: migrateTo8 },
+]

@@ -13,12 +13,13 @@ import { currentSchema, schemaVersion } from './schema.ts'
  */
 const setupLock = 0x43756279
 
-const tables = ['store', 'organization', 'api_key', 'table', 'record', 'blob', 'task', 'run']
+const renamed = ['organization', 'api_key', 'table', 'record', 'blob', 'task', 'run']
+const tables = ['store', 'idempotency_key', ...renamed.map((table) => `${table}_8`)]
 const tablesOf01 = ['organizations', 'api_keys', 'tables', 'records']
 
 /** Describes the transaction that a set-up or migration waits for: the oldest that holds one of the store's locks. */
 const describeLockHolder = async (session: Session): Promise<string> => {
-  const locked = [...tables, ...tablesOf01].map((table) => `to_regclass('cubby_${table}')`)
+  const locked = [...tables, ...renamed, ...tablesOf01].map((table) => `to_regclass('cubby_${table}')`)
   const [holder] = await session.run(
     `select a.pid, a.application_name, a.usename, a.state, to_char(a.xact_start, 'YYYY-MM-DD HH24:MI:SS TZ')
      from pg_locks l join pg_stat_activity a on a.pid = l.pid

@@ -7,7 +7,7 @@ import { live, theRecord } from './statements.ts'
 
 export const getRecord: Statement = {
   name: 'get',
-  text: `select r.data, r.ttl_seconds, r.updated_at from cubby_record as r where ${theRecord} and ${live(4)}`,
+  text: `select r.data, r.ttl_seconds, r.updated_at from cubby_record_8 as r where ${theRecord} and ${live(4)}`,
 }
 
 const keyBytes = 'octet_length(r.hash_key) + octet_length(r.range_key)'
@@ -35,7 +35,7 @@ export const findRecords: Statement = {
         select v.place, l.*
         from unnest($1::bytea[], $2::bytea[]) with ordinality as v (hash_key, range_key, place)
         cross join lateral (
-          select r.ttl_seconds, r.updated_at, r.data, ${selected.data.size} as size from cubby_record as r
+          select r.ttl_seconds, r.updated_at, r.data, ${selected.data.size} as size from cubby_record_8 as r
           where r.table_id = $3::bigint and r.hash_key = v.hash_key and r.range_key = v.range_key and ${live(4)} limit 1
         ) as l
       ) as w
@@ -101,7 +101,7 @@ export const scanRecords = (index: Scan['index'], descending: boolean, select: '
     select r.id, r.hash_key, r.range_key, r.updated_at, r.ttl_seconds, r.${range} as place, coalesce(r.ttl_seconds <= $2::bigint, false) as expired,
       case when r.ttl_seconds <= $2::bigint then null else ${data} end as data,
       case when r.ttl_seconds <= $2::bigint then 0 else ${size} end as size
-    from cubby_record as r where r.table_id = $1::bigint and ${where}
+    from cubby_record_8 as r where r.table_id = $1::bigint and ${where}
     order by ${order(`r.${range}`, 'r.id')} limit $3::bigint`
   const counted = `
     select w.*, row_number() over o as walked, count(*) filter (where w.expired) over o as stepped_over,
@@ -147,7 +147,7 @@ export const countRecords = (index: Scan['index'], descending: boolean): Stateme
   const { range, where, order } = walkOf(index, descending, 6)
   const walk = `
     select r.id, r.${range} as place, coalesce(r.ttl_seconds <= $2::bigint, false) as expired
-    from cubby_record as r where r.table_id = $1::bigint and ${where}
+    from cubby_record_8 as r where r.table_id = $1::bigint and ${where}
     order by ${order(`r.${range}`, 'r.id')} limit $3::bigint`
   const counted = `
     select w.id, w.place, row_number() over o as walked, count(*) filter (where w.expired) over o as stepped_over,

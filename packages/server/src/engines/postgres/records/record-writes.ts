@@ -1,10 +1,15 @@
 import { batchOperationsMax } from '../../../core/limits.ts'
 import { holds } from '../../../core/records/condition.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
-import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { Holder } from '../../../core/shares.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { OperationResult, PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
+import type {
+  DeleteOperation,
+  OperationResult,
+  PutOperation,
+  RecordOperation,
+  WriteResult,
+} from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { toBytes, toBytesOrNull, toHex } from '../connection/bytes.ts'
@@ -13,6 +18,10 @@ import { type Database, holderOf } from '../connection/database.ts'
 import type { BoundStatement, Row, Session, Statement, StatementResult, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
 import type { Dialect } from '../dialect.ts'
+import { commitOnce, type PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
+import { compareKeys, inLockOrder, keyValues } from './lock-order.ts'
+import { PatchTurns } from './patch-turns.ts'
+import { type DecidedPart, decideWrite, mustDecide, type WritePart } from './record-patches.ts'
 import * as sql from './statements.ts'
 import { requireActive, stateStatement } from './write-guard.ts'
 
@@ -29,38 +38,26 @@ const kinds = ['none', 'exists', 'version', 'absent'] as const
 const byKind = (make: (kind: sql.ConditionKind) => Statement): Record<sql.ConditionKind, Statement> =>
   Object.fromEntries(kinds.map((kind) => [kind, make(kind)])) as Record<sql.ConditionKind, Statement>
 
+/** A patch becomes a put before it is written: see record-patches.ts. */
+export type Change = PutOperation | DeleteOperation
+
 const putInBatch = byKind(sql.putInBatch)
 const deleteInBatch = byKind(sql.deleteInBatch)
 /** Statements are made once for each number of rows. */
 const putRows = Array.from({ length: batchOperationsMax + 1 }, (_, count) => sql.putRows(count))
 
-export const keyValues = (table: Table, key: RecordKey): Value[] => [
-  table.id,
-  toBytes(key.hashKey),
-  toBytes(key.rangeKey),
-]
-
 /** No record has version -1. It is sent instead of versions that do not fit into a BIGINT. */
-const versionValues = ({ condition }: RecordOperation): Value[] => {
+const versionValues = ({ condition }: Change): Value[] => {
   if (typeof condition !== 'object') return []
   return [Number.isSafeInteger(condition.version) ? condition.version : -1]
 }
 
-export const changeValues = (table: Table, operation: RecordOperation, nowMs: number): Value[] => {
+export const changeValues = (table: Table, operation: Change, nowMs: number): Value[] => {
   const key = keyValues(table, operation)
   if (operation.op === 'delete') return [...key, nowSeconds(nowMs)]
   const entries = operation.entries.map(toBytesOrNull)
   return [...key, operation.data, operation.ttlSeconds, operation.updatedAtMs ?? nowMs, ...entries, nowSeconds(nowMs)]
 }
-
-const compareKeys = (a: RecordKey, b: RecordKey): number => {
-  if (a.hashKey !== b.hashKey) return a.hashKey < b.hashKey ? -1 : 1
-  return a.rangeKey < b.rangeKey ? -1 : a.rangeKey > b.rangeKey ? 1 : 0
-}
-
-/** All processes lock the records of a batch in the same order, so that no two of them deadlock. */
-const inLockOrder = (operations: RecordOperation[]): number[] =>
-  operations.map((_, i) => i).sort((a, b) => compareKeys(operations[a]!, operations[b]!))
 
 /** A put call is a request with one put. */
 interface PutCall {
@@ -78,10 +75,10 @@ const rowArrays = (puts: PutOperation[], positions: number[], nowsMs: number[]):
   ...sql.indexColumns.map((_, column) => bytesArray(puts.map((put) => put.entries[column]!))),
 ]
 
-const isPlainPut = (operation: RecordOperation): operation is PutOperation =>
+const isPlainPut = (operation: Change): operation is PutOperation =>
   operation.op === 'put' && operation.condition === undefined
 
-const batchStatement = (table: Table, operation: RecordOperation, position: number, nowMs: number): BoundStatement => {
+const batchStatement = (table: Table, operation: Change, position: number, nowMs: number): BoundStatement => {
   const kind = sql.conditionKind(operation.condition)
   const change = changeValues(table, operation, nowMs)
   const version = versionValues(operation)
@@ -92,9 +89,9 @@ const batchStatement = (table: Table, operation: RecordOperation, position: numb
 }
 
 /** Groups the positions of operations in locking order. Puts without a condition that follow one another are one statement. */
-const inGroups = (operations: RecordOperation[]): number[][] => {
+const inGroups = (operations: Change[]): number[][] => {
   const groups: number[][] = []
-  let last: RecordOperation | undefined
+  let last: Change | undefined
   for (const position of inLockOrder(operations)) {
     const operation = operations[position]!
     if (last !== undefined && isPlainPut(last) && isPlainPut(operation)) groups.at(-1)!.push(position)
@@ -104,12 +101,7 @@ const inGroups = (operations: RecordOperation[]): number[][] => {
   return groups
 }
 
-const rowsStatement = (
-  table: Table,
-  operations: RecordOperation[],
-  positions: number[],
-  nowMs: number,
-): BoundStatement => {
+const rowsStatement = (table: Table, operations: Change[], positions: number[], nowMs: number): BoundStatement => {
   const rows = positions.flatMap((position): Value[] => {
     const { hashKey, rangeKey, data, ttlSeconds, updatedAtMs = nowMs, entries } = operations[position] as PutOperation
     const key = [toBytes(hashKey), toBytes(rangeKey)]
@@ -125,7 +117,7 @@ interface BatchStatements {
 }
 
 /** Makes the statements of a batch, without its guard. A condition that does not hold raises an error: see `isRaised`. */
-export const batchStatements = (table: Table, operations: RecordOperation[], nowMs: number): BatchStatements => {
+export const batchStatements = (table: Table, operations: Change[], nowMs: number): BatchStatements => {
   const bound: BoundStatement[] = []
   if (operations.some(({ op }) => op === 'put')) bound.push({ statement: sql.drawIds, values: [] })
   /** The index of each operation's step. */
@@ -152,6 +144,23 @@ export const batchStatements = (table: Table, operations: RecordOperation[], now
   return { bound, readResults }
 }
 
+/** The same for parts that were decided, in which a table may have more operations than one draw of ids is for. */
+export const decidedStatements = (parts: DecidedPart[], nowMs: number) => {
+  const bound: BoundStatement[] = []
+  const readers = parts.map(({ table, operations, checkedAbsent, readResults }) => {
+    const chunks: ((answers: StatementResult[]) => OperationResult[])[] = []
+    for (let at = 0; at < operations.length; at += batchOperationsMax) {
+      const chunk = batchStatements(table, operations.slice(at, at + batchOperationsMax), nowMs)
+      const from = bound.length
+      bound.push(...chunk.bound)
+      chunks.push((answers) => chunk.readResults(answers.slice(from, from + chunk.bound.length)))
+    }
+    bound.push(...checkedAbsent.map((key) => ({ statement: sql.removeLock, values: keyValues(table, key) })))
+    return (answers: StatementResult[]) => readResults(chunks.flatMap((read) => read(answers)))
+  })
+  return { bound, readResults: (answers: StatementResult[]) => readers.map((read) => read(answers)) }
+}
+
 /** A statement writes each record once, has one current second, and a bounded number of bytes. */
 const canGoTogether = (together: PutCall[], next: PutCall): boolean => {
   let bytes = next.put.data.length
@@ -169,11 +178,14 @@ export class RecordWrites {
   readonly #guarded: boolean
   readonly #fromArrays: boolean
   readonly #puts: Coalescer<PutCall>
+  readonly #keys: PostgresIdempotencyKeys
+  readonly patchTurns = new PatchTurns()
   readonly #putAlone
   readonly #deleteAlone
 
-  constructor(db: Database, { guardsWrites, putsFromArrays }: Dialect) {
+  constructor(db: Database, { guardsWrites, putsFromArrays }: Dialect, keys: PostgresIdempotencyKeys) {
     this.#db = db
+    this.#keys = keys
     this.#guarded = guardsWrites
     this.#fromArrays = guardsWrites && putsFromArrays
     this.#putAlone = byKind((kind) => sql.putAlone(kind, guardsWrites))
@@ -189,8 +201,15 @@ export class RecordWrites {
   }
 
   async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
+    if (caller.once !== undefined || mustDecide(operations)) {
+      const part = { table, records: operations }
+      return this.#keys.run(caller, () =>
+        this.patchTurns.run(caller.orgId, [part], () => this.#decide(caller, part, nowMs)),
+      )
+    }
+    const changes = operations as Change[]
     for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
-      const results = await this.#apply(caller, table, operations, nowMs)
+      const results = await this.#apply(caller, table, changes, nowMs)
       if (results !== undefined) return { applied: true, results }
       const refusal = await this.findRefusal(caller, table, operations, nowMs)
       if (refusal !== undefined) return refusal
@@ -200,12 +219,7 @@ export class RecordWrites {
   }
 
   /** Returns undefined if the write was not applied. */
-  #apply(
-    caller: Caller,
-    table: Table,
-    operations: RecordOperation[],
-    nowMs: number,
-  ): Promise<OperationResult[] | undefined> {
+  #apply(caller: Caller, table: Table, operations: Change[], nowMs: number): Promise<OperationResult[] | undefined> {
     if (operations.length === 1) return this.#writeOne(caller, table, operations[0]!, nowMs)
     if (this.#fromArrays && operations.every(isPlainPut)) return this.#putBatch(caller, table, operations, nowMs)
     return this.#writeBatch(caller, table, operations, nowMs)
@@ -214,7 +228,7 @@ export class RecordWrites {
   async #writeOne(
     caller: Caller,
     table: Table,
-    operation: RecordOperation,
+    operation: Change,
     nowMs: number,
   ): Promise<OperationResult[] | undefined> {
     const kind = sql.conditionKind(operation.condition)
@@ -232,7 +246,7 @@ export class RecordWrites {
     return [{ deleted: false }]
   }
 
-  async #changeOne(caller: Caller, table: Table, operation: RecordOperation, nowMs: number): Promise<Row | undefined> {
+  async #changeOne(caller: Caller, table: Table, operation: Change, nowMs: number): Promise<Row | undefined> {
     if (this.#fromArrays && isPlainPut(operation)) {
       return (await this.#puts.run(holderOf(caller), { caller, table, put: operation, nowMs })).rows[0]
     }
@@ -301,7 +315,7 @@ export class RecordWrites {
   async #writeBatch(
     caller: Caller,
     table: Table,
-    operations: RecordOperation[],
+    operations: Change[],
     nowMs: number,
   ): Promise<OperationResult[] | undefined> {
     const { bound, readResults } = batchStatements(table, operations, nowMs)
@@ -312,6 +326,27 @@ export class RecordWrites {
     } catch (error) {
       if (isRaised(error)) return undefined
       throw error
+    }
+  }
+
+  async #decide(caller: Caller, part: WritePart, nowMs: number): Promise<WriteResult> {
+    const { table } = part
+    const guard = this.#guarded ? [{ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
+    try {
+      return await this.#db.transaction(holderOf(caller), async (transaction): Promise<WriteResult> => {
+        const decided = await decideWrite(transaction.send, guard, [part], nowMs, this.patchTurns)
+        if (!Array.isArray(decided))
+          return { applied: false, failedOperation: decided.failedOperation, current: decided.current }
+        const { bound, readResults } = decidedStatements(decided, nowMs)
+        return commitOnce(transaction, caller, nowMs, [...guard, ...bound], (answers) => ({
+          applied: true,
+          results: readResults(answers.slice(guard.length))[0]!,
+        }))
+      })
+    } catch (error) {
+      // Only the guard raises an error, before the records are read or at the commit.
+      if (isRaised(error)) await this.#requireActive(caller, table)
+      throw isRaised(error) ? unavailable('The table or the API key kept changing.') : error
     }
   }
 

@@ -12,6 +12,7 @@ import { bytesArray } from '../connection/arrays.ts'
 import { toBytes } from '../connection/bytes.ts'
 import type { Database } from '../connection/database.ts'
 import type { Dialect } from '../dialect.ts'
+import type { PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { findRecords, getRecord } from './read-statements.ts'
 import { RecordWrites } from './record-writes.ts'
 import { countPage, readPage } from './scanner.ts'
@@ -51,10 +52,10 @@ export class PostgresRecords implements Records {
   readonly #guard: WriteGuard
   readonly writes: RecordWrites
 
-  constructor(db: Database, dialect: Dialect, guard: WriteGuard) {
+  constructor(db: Database, dialect: Dialect, guard: WriteGuard, keys: PostgresIdempotencyKeys) {
     this.#db = db
     this.#guard = guard
-    this.writes = new RecordWrites(db, dialect)
+    this.writes = new RecordWrites(db, dialect, keys)
   }
 
   async get(

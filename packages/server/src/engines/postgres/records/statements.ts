@@ -16,15 +16,15 @@ export const theRecord = 'r.table_id = $1::bigint and r.hash_key = $2::bytea and
  * plan.
  */
 export const tableIsActive = `coalesce((select t.deleted_at_ms is null and ${isOfActive('t.org_id')}
-  from cubby_table t where t.id = $1::bigint), false)`
+  from cubby_table_8 t where t.id = $1::bigint), false)`
 
 /** True if the organization of the table is not deleted, and if there is no such table. */
 export const organizationIsActive = `coalesce((select ${isOfActive('t.org_id')}
-  from cubby_table t where t.id = $1::bigint), true)`
+  from cubby_table_8 t where t.id = $1::bigint), true)`
 
 /** The key is null in an operator's command. */
 export const keyIsActive = (parameter: number): string =>
-  `($${parameter}::bigint is null or coalesce((select k.revoked_at is null from cubby_api_key k where k.seq = $${parameter}::bigint), false))`
+  `($${parameter}::bigint is null or coalesce((select k.revoked_at is null from cubby_api_key_8 k where k.seq = $${parameter}::bigint), false))`
 
 /** A write statement has this condition, so that it is applied only if table and key are active. */
 const guard = (keyParameter: number): string => `${tableIsActive} and ${keyIsActive(keyParameter)}`
@@ -61,7 +61,7 @@ const overwrite = overwriteWith(
   `case when ${expired} then excluded.updated_at else greatest(excluded.updated_at, r.updated_at + 1) end`,
 )
 
-const updateLive = `update cubby_record as r set
+const updateLive = `update cubby_record_8 as r set
   data = $4::text, ttl_seconds = $5::bigint, updated_at = greatest($6::bigint, r.updated_at + 1),
   ${indexColumns.map((column, i) => `${column} = ${entryParameters[i]}`).join(', ')}
   where ${theRecord} and ${live(nowParameter)}`
@@ -90,7 +90,7 @@ export const putAlone = (kind: ConditionKind, guarded: boolean): Statement => {
   }
   const source = guarded ? `select ${rowOf(newId)} where ${guard(18)}` : `values (${rowOf(newId)})`
   const only = kind === 'absent' ? ` where ${expired}` : ''
-  const text = `insert into cubby_record as r (${recordColumns}) ${source} ${overwrite}${only} returning r.updated_at`
+  const text = `insert into cubby_record_8 as r (${recordColumns}) ${source} ${overwrite}${only} returning r.updated_at`
   return { name, text }
 }
 
@@ -102,7 +102,7 @@ export const putInBatch = (kind: ConditionKind): Statement => {
     return { name, text: raisingUnlessApplied(`${updateLive}${version} returning r.updated_at`) }
   }
   const only = kind === 'absent' ? ` where ${raising(expired)} = 1` : ''
-  const text = `insert into cubby_record as r (${recordColumns}) values (${rowOf(idInBatch)}) ${overwrite}${only} returning r.updated_at`
+  const text = `insert into cubby_record_8 as r (${recordColumns}) values (${rowOf(idInBatch)}) ${overwrite}${only} returning r.updated_at`
   return { name, text }
 }
 
@@ -117,7 +117,7 @@ const unnest = (types: string[], names: string[]): string =>
   `unnest(${types.map((type, i) => `$${i + 2}::${type}[]`).join(', ')}) as v (${names.join(', ')})`
 
 const insertRows = (tableId: string, source: string, guarded: string): string =>
-  `insert into cubby_record as r (${recordColumns})
+  `insert into cubby_record_8 as r (${recordColumns})
     select (select ${newId}) + v.place, ${tableId}, ${rowNames
       .slice(1)
       .map((name) => `v.${name}`)
@@ -136,7 +136,7 @@ export const putRows = (count: number): Statement => {
   }
   return {
     name: `batch_put_rows_${count}`,
-    text: `insert into cubby_record as r (${recordColumns}) values ${Array.from({ length: count }, row).join(', ')}
+    text: `insert into cubby_record_8 as r (${recordColumns}) values ${Array.from({ length: count }, row).join(', ')}
       ${overwrite.replaceAll(`$${nowParameter}::`, '$2::')} returning r.updated_at, r.hash_key, r.range_key`,
   }
 }
@@ -170,7 +170,7 @@ export const putTogether: Statement = {
 // $1 table, $2 $3 the record key, $4 now in seconds, then the version if there is one, then the API key of the guard.
 
 const deleteLive = (kind: ConditionKind): string =>
-  `delete from cubby_record as r where ${theRecord} and ${live(4)}${kind === 'version' ? ` and ${isVersion(5)}` : ''}`
+  `delete from cubby_record_8 as r where ${theRecord} and ${live(4)}${kind === 'version' ? ` and ${isVersion(5)}` : ''}`
 
 export const deleteAlone = (kind: ConditionKind, guarded: boolean): Statement => ({
   name: `delete_${kind}${guarded ? '_guarded' : ''}`,
@@ -184,9 +184,22 @@ export const deleteAlone = (kind: ConditionKind, guarded: boolean): Statement =>
  */
 export const lockInBatch: Statement = {
   name: 'batch_lock',
-  text: `insert into cubby_record as r (id, table_id, hash_key, range_key, data, ttl_seconds, updated_at)
+  text: `insert into cubby_record_8 as r (id, table_id, hash_key, range_key, data, ttl_seconds, updated_at)
     values (0, $1::bigint, $2::bytea, $3::bytea, '', 0, 0)
     on conflict (table_id, hash_key, range_key) do update set ttl_seconds = r.ttl_seconds where r.table_id is null`,
+}
+
+/** Reads a live record after its lock: version, ttl, and its data if $5 is true. $4 now in seconds. */
+export const readLocked: Statement = {
+  name: 'read_locked',
+  text: `select r.updated_at, r.ttl_seconds, case when $5::boolean then r.data end from cubby_record_8 as r
+    where ${theRecord} and ${live(4)}`,
+}
+
+/** Removes the row that a lock has made for a record that is not there. */
+export const removeLock: Statement = {
+  name: 'remove_lock',
+  text: `delete from cubby_record_8 as r where ${theRecord} and r.id = 0`,
 }
 
 const deleteHolds: Record<ConditionKind, string> = {
@@ -202,7 +215,7 @@ const deleteHolds: Record<ConditionKind, string> = {
  */
 export const deleteInBatch = (kind: ConditionKind): Statement => ({
   name: `batch_delete_${kind}`,
-  text: `with w as (delete from cubby_record as r where ${theRecord} returning ${live(4)} as live, r.updated_at)
+  text: `with w as (delete from cubby_record_8 as r where ${theRecord} returning ${live(4)} as live, r.updated_at)
     select w.live, ${raising(deleteHolds[kind])} from w`,
 })
 
@@ -220,5 +233,5 @@ export const guardState: Statement = {
 /** Reads the version of a live record. $4 now in seconds. */
 export const currentVersion: Statement = {
   name: 'version',
-  text: `select r.updated_at from cubby_record as r where ${theRecord} and ${live(4)}`,
+  text: `select r.updated_at from cubby_record_8 as r where ${theRecord} and ${live(4)}`,
 }

@@ -18,8 +18,8 @@ const writingNow: Statement = {
   name: 'writing_now',
   text: `select l.pid, l.virtualtransaction from pg_locks l
     where l.locktype = 'relation' and l.granted
-      and (l.relation = 'cubby_record'::regclass and l.mode = 'RowExclusiveLock'
-        or l.relation = 'cubby_run'::regclass and l.mode in ('RowShareLock', 'RowExclusiveLock'))
+      and (l.relation = 'cubby_record_8'::regclass and l.mode = 'RowExclusiveLock'
+        or l.relation = 'cubby_run_8'::regclass and l.mode in ('RowShareLock', 'RowExclusiveLock'))
       and l.database = (select d.oid from pg_database d where d.datname = current_database())
       and l.pid <> pg_backend_pid()`,
 }

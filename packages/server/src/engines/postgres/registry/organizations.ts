@@ -14,54 +14,54 @@ import { epochColumn, organizationColumns, toOrganization } from './rows.ts'
 
 const findByName: Statement = {
   name: 'find_org',
-  text: `select ${organizationColumns} from cubby_organization o where o.name = $1`,
+  text: `select ${organizationColumns} from cubby_organization_8 o where o.name = $1`,
 }
 
 const findById: Statement = {
   name: 'find_org_by_id',
-  text: `select ${organizationColumns} from cubby_organization o where o.id = $1::bigint`,
+  text: `select ${organizationColumns} from cubby_organization_8 o where o.id = $1::bigint`,
 }
 
 const listAll: Statement = {
   name: 'list_orgs',
-  text: `select ${organizationColumns} from cubby_organization o order by o.name`,
+  text: `select ${organizationColumns} from cubby_organization_8 o order by o.name`,
 }
 
 const lockStore: Statement = { name: 'lock_store', text: 'select s.id from cubby_store s for update' }
 
 const insert: Statement = {
   name: 'insert_org',
-  text: `insert into cubby_organization as o (name, created_at) values ($1, $2::bigint)
+  text: `insert into cubby_organization_8 as o (name, created_at) values ($1, $2::bigint)
     on conflict (name) do nothing returning ${organizationColumns}`,
 }
 
 const insertFirst: Statement = {
   name: 'insert_first_org',
-  text: `insert into cubby_organization as o (name, created_at)
-    select $1, $2::bigint where not exists (select 1 from cubby_organization)
+  text: `insert into cubby_organization_8 as o (name, created_at)
+    select $1, $2::bigint where not exists (select 1 from cubby_organization_8)
       and not (select s.organization_deleted from cubby_store s) returning ${organizationColumns}`,
 }
 
 const lockNamed: Statement = {
   name: 'lock_named_org',
-  text: `select ${organizationColumns}, o.purging, ${epochColumn} from cubby_organization o where o.name = $1 for update`,
+  text: `select ${organizationColumns}, o.purging, ${epochColumn} from cubby_organization_8 o where o.name = $1 for update`,
 }
 
 // The store remembers that an organization was deleted: if its last organization was purged, this is not its first start.
 const moveEpoch: Statement = {
   name: 'move_epoch_org',
-  text: 'update cubby_store set epoch = epoch + 1, organization_deleted = true',
+  text: 'update cubby_store set epoch_8 = epoch_8 + 1, organization_deleted = true',
 }
 
 const markDeleted: Statement = {
   name: 'mark_org_deleted',
-  text: `update cubby_organization as o set deleted_at_ms = $2::bigint where o.id = $1::bigint
+  text: `update cubby_organization_8 as o set deleted_at_ms = $2::bigint where o.id = $1::bigint
     returning ${organizationColumns}, ${epochColumn}`,
 }
 
 const unmarkDeleted: Statement = {
   name: 'unmark_org_deleted',
-  text: `update cubby_organization as o set deleted_at_ms = null where o.id = $1::bigint returning ${organizationColumns}`,
+  text: `update cubby_organization_8 as o set deleted_at_ms = null where o.id = $1::bigint returning ${organizationColumns}`,
 }
 
 export class PostgresOrganizations implements Organizations {
@@ -85,7 +85,7 @@ export class PostgresOrganizations implements Organizations {
       const row = made!.rows[0]
       if (row === undefined) return undefined
       const organization = toOrganization(row)
-      await commit(...keys.map((key) => insertKeyStatement(organization.id, key, nowMs)))
+      await commit(...keys.map((key) => insertKeyStatement(organization.id, key, nowMs, { creatorSeq: null })))
       return organization
     })
   }

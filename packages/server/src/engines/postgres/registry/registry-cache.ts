@@ -18,30 +18,30 @@ import {
   toTable,
 } from './rows.ts'
 
-const readEpoch: Statement = { name: 'epoch', text: `select s.epoch, ${secretColumns} from cubby_store s` }
+const readEpoch: Statement = { name: 'epoch', text: `select s.epoch_8, ${secretColumns} from cubby_store s` }
 
 const findKey: Statement = {
   name: 'find_key',
-  text: `select ${keyColumns}, ${epochColumn} from cubby_api_key k
+  text: `select ${keyColumns}, ${epochColumn} from cubby_api_key_8 k
     where k.hash = $1 and ${isOfActive('k.org_id')}`,
 }
 
 const findKeyById: Statement = {
   name: 'find_key_by_id',
-  text: `select ${keyColumns}, ${epochColumn} from cubby_api_key k
+  text: `select ${keyColumns}, ${epochColumn} from cubby_api_key_8 k
     where k.id = $1 and ${isOfActive('k.org_id')}`,
 }
 
 export const findTable: Statement = {
   name: 'find_table',
-  text: `select ${tableColumns}, ${epochColumn} from cubby_table t
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table_8 t
     where ${named} and t.deleted_at_ms is null and ${isOfActive('t.org_id')}`,
 }
 
 // `tableIsActive` in records/statements.ts says why this is not "deleted_at_ms is null".
 export const findTableByPublicId: Statement = {
   name: 'find_table_by_public_id',
-  text: `select ${tableColumns}, ${epochColumn} from cubby_table t
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table_8 t
     where t.public_id = $1 and ${isOfActive('t.org_id')}`,
 }
 

@@ -18,14 +18,14 @@ export interface Registry {
 // transaction, because all organizations share it.
 const lockOrganization: Statement = {
   name: 'lock_org',
-  text: 'select o.id from cubby_organization o where o.id = $1::bigint for update',
+  text: 'select o.id from cubby_organization_8 o where o.id = $1::bigint for update',
 }
 
 /** Fails if the caller's key is revoked, or the organization ($2) is deleted: see `raising` in statements.ts. */
 const guardKey: Statement = {
   name: 'guard_key',
   text: `select 1 / (case when coalesce(${isOfActive('$2::bigint')}, false) and ($1::bigint is null
-    or exists (select 1 from cubby_api_key k where k.seq = $1::bigint and k.revoked_at is null)) then 1 else 0 end)`,
+    or exists (select 1 from cubby_api_key_8 k where k.seq = $1::bigint and k.revoked_at is null)) then 1 else 0 end)`,
 }
 
 /** $1 organization. */

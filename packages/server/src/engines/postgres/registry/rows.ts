@@ -13,9 +13,9 @@ const numberOrNull = (text: string | null | undefined): number | null => (text =
 const jsonOrNull = <T>(text: string | null | undefined): T | null => (text == null ? null : (JSON.parse(text) as T))
 
 export const keyColumns = `k.seq, k.id, k.org_id, k.kind, k.name, k.last_four, k.databases, k.created_at, k.last_used_at,
-  k.expires_at, k.revoked_at, k.link`
+  k.expires_at, k.revoked_at, k.link, k.rolled_from, k.rolled_to`
 
-const keyColumnCount = 12
+const keyColumnCount = 14
 
 export const toApiKey = (row: Row, epoch = Number(row[keyColumnCount])): ApiKey => ({
   seq: Number(row[0]),
@@ -30,6 +30,8 @@ export const toApiKey = (row: Row, epoch = Number(row[keyColumnCount])): ApiKey 
   expiresAtMs: numberOrNull(row[9]),
   revokedAtMs: numberOrNull(row[10]),
   link: (row[11] ?? null) as LinkState | null,
+  rolledFrom: row[12] ?? null,
+  rolledTo: row[13] ?? null,
   epoch,
 })
 
@@ -75,7 +77,7 @@ export const toSecrets = ([secret, acceptsPlain, beginsAtMs, earlier]: Row): Sto
 export const writeSecrets: Statement = {
   name: 'write_secrets',
   text: `update cubby_store set cursor_key = $1::bytea, accepts_plain_cursors = $2::boolean, secret_begins_at = $3::bigint,
-    earlier_secrets = $4, epoch = epoch + 1 returning epoch`,
+    earlier_secrets = $4, epoch_8 = epoch_8 + 1 returning epoch_8`,
 }
 
 export const secretValues = ([newest, ...earlier]: readonly StoreSecret[]): Value[] => [
@@ -84,7 +86,7 @@ export const secretValues = ([newest, ...earlier]: readonly StoreSecret[]): Valu
 
 /** True if the organization `orgId` is not deleted. It looks the organization up by its id. */
 export const isOfActive = (orgId: string): string =>
-  `(select o.deleted_at_ms is null from cubby_organization o where o.id = ${orgId})`
+  `(select o.deleted_at_ms is null from cubby_organization_8 o where o.id = ${orgId})`
 
 /** The epoch at the time of the read. Only revocations, deletions and rotations increment it. */
-export const epochColumn = '(select s.epoch from cubby_store s)'
+export const epochColumn = '(select s.epoch_8 from cubby_store s)'

@@ -14,21 +14,21 @@ import { epochColumn, named, tableColumns, toTable } from './rows.ts'
 
 const findDeleted: Statement = {
   name: 'find_deleted_table',
-  text: `select ${tableColumns}, ${epochColumn} from cubby_table t
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table_8 t
     where ${named} and t.deleted_at_ms > $5::bigint and not t.purging
     order by t.org_id desc, t.db desc, t.kind desc, t.name desc, t.deleted_at_ms desc limit 1`,
 }
 
 const list: Statement = {
   name: 'list_tables',
-  text: `select ${tableColumns}, ${epochColumn} from cubby_table t
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table_8 t
     where t.org_id = $1::bigint and t.db = $2 and t.kind = $3 and t.name > $4 and t.deleted_at_ms is null
     order by t.name limit $5::bigint`,
 }
 
 const listDeleted: Statement = {
   name: 'list_deleted_tables',
-  text: `select ${tableColumns}, ${epochColumn} from cubby_table t
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table_8 t
     where t.org_id = $1::bigint and t.db = $2 and t.kind = $3 and (t.name, t.deleted_at_ms) > ($4, $5::bigint)
       and t.deleted_at_ms > $6::bigint and not t.purging
     order by t.name, t.deleted_at_ms limit $7::bigint`,
@@ -38,10 +38,10 @@ const listDeleted: Statement = {
 const listDatabases: Statement = {
   name: 'list_databases',
   text: `with recursive d (db, place) as (
-      (select t.db, 1 from cubby_table t
+      (select t.db, 1 from cubby_table_8 t
        where t.org_id = $1::bigint and t.deleted_at_ms is null and t.db > $2 order by t.db limit 1)
       union all
-      select (select t.db from cubby_table t
+      select (select t.db from cubby_table_8 t
         where t.org_id = $1::bigint and t.deleted_at_ms is null and t.db > d.db order by t.db limit 1), d.place + 1
       from d where d.db is not null and d.place < $3::bigint
     ) select d.db from d where d.db is not null order by d.place`,
@@ -49,40 +49,40 @@ const listDatabases: Statement = {
 
 export const insertTable: Statement = {
   name: 'insert_table',
-  text: `insert into cubby_table as t (org_id, db, kind, name, indices, public_id, created_at)
+  text: `insert into cubby_table_8 as t (org_id, db, kind, name, indices, public_id, created_at)
     values ($1::bigint, $2, $3, $4, $5, $6, $7::bigint)
     on conflict (org_id, db, kind, name) where deleted_at_ms is null do nothing returning t.id`,
 }
 
 export const activeTable: Statement = {
   name: 'active_table',
-  text: `select ${tableColumns}, ${epochColumn} from cubby_table t where ${named} and t.deleted_at_ms is null`,
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table_8 t where ${named} and t.deleted_at_ms is null`,
 }
 
 export const moveEpochForTable: Statement = {
   name: 'move_epoch_table',
-  text: `update cubby_store set epoch = epoch + 1
-    where exists (select 1 from cubby_table t where ${named} and t.deleted_at_ms is null)`,
+  text: `update cubby_store set epoch_8 = epoch_8 + 1
+    where exists (select 1 from cubby_table_8 t where ${named} and t.deleted_at_ms is null)`,
 }
 
 // `deletedAt` is unique among the tables of one name, so that a restore can name one of them.
 export const markDeleted: Statement = {
   name: 'mark_deleted',
-  text: `update cubby_table as t set deleted_at_ms = greatest($5::bigint, 1 + coalesce((select max(d.deleted_at_ms)
-      from cubby_table d where ${named.replaceAll('t.', 'd.')} and d.deleted_at_ms is not null), 0))
+  text: `update cubby_table_8 as t set deleted_at_ms = greatest($5::bigint, 1 + coalesce((select max(d.deleted_at_ms)
+      from cubby_table_8 d where ${named.replaceAll('t.', 'd.')} and d.deleted_at_ms is not null), 0))
     where ${named} and t.deleted_at_ms is null returning ${tableColumns}, ${epochColumn}`,
 }
 
 const recoverableTables: Statement = {
   name: 'recoverable_tables',
-  text: `select ${tableColumns}, ${epochColumn} from cubby_table t
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table_8 t
     where ${named} and t.deleted_at_ms > $5::bigint and not t.purging and ($6::bigint is null or t.deleted_at_ms = $6::bigint)
     order by t.org_id desc, t.db desc, t.kind desc, t.name desc, t.deleted_at_ms desc limit 1`,
 }
 
 const unmarkDeleted: Statement = {
   name: 'unmark_deleted',
-  text: `update cubby_table as t set deleted_at_ms = null where t.id = $1::bigint and not t.purging
+  text: `update cubby_table_8 as t set deleted_at_ms = null where t.id = $1::bigint and not t.purging
     returning ${tableColumns}, ${epochColumn}`,
 }
 

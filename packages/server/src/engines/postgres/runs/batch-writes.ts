@@ -1,6 +1,5 @@
 import type { RunStatus } from '../../../core/tasks/run.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { OperationResult } from '../../../store/records.ts'
 import {
   type AddResult,
   type Batch,
@@ -14,8 +13,16 @@ import { bytesArray, textArray } from '../connection/arrays.ts'
 import { type Database, holderOf, type Transaction } from '../connection/database.ts'
 import { type BoundStatement, bind } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
-import { batchStatements, type RecordWrites, raceAttemptsMax } from '../records/record-writes.ts'
+import { decideWrite, mustDecide } from '../records/record-patches.ts'
+import {
+  batchStatements,
+  type Change,
+  decidedStatements,
+  type RecordWrites,
+  raceAttemptsMax,
+} from '../records/record-writes.ts'
 import { guardBatch } from '../records/statements.ts'
+import { commitOnce, type PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { lockForBatch } from '../tasks/statements.ts'
 import { addLocks, decideAdd, decideFinish, finishLocks } from './run-changes.ts'
 import {
@@ -33,32 +40,43 @@ export class BatchWrites {
   readonly #db: Database
   readonly #records: RecordWrites
   readonly #clock: Clock
+  readonly #keys: PostgresIdempotencyKeys
 
-  constructor(db: Database, records: RecordWrites, clock: Clock) {
+  constructor(db: Database, records: RecordWrites, clock: Clock, keys: PostgresIdempotencyKeys) {
+    this.#keys = keys
     this.#db = db
     this.#records = records
     this.#clock = clock
   }
 
   async apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
-    const { table, records } = batch
+    return this.#keys.run(caller, () =>
+      this.#records.patchTurns.run(caller.orgId, batch.parts, () => this.#apply(caller, batch, nowMs)),
+    )
+  }
+
+  async #apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
+    const { parts } = batch
     for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
       try {
         return await retryDuplicates(() => this.#attempt(caller, batch, nowMs))
       } catch (error) {
         if (!isRaised(error)) throw error
       }
-      const refusal = await this.#records.findRefusal(caller, table!, records, nowMs)
-      if (refusal !== undefined)
-        return { applied: false, failedRecord: refusal.failedOperation, current: refusal.current }
+      for (const [failedPart, { table, records }] of parts.entries()) {
+        const refusal = await this.#records.findRefusal(caller, table, records, nowMs)
+        if (refusal === undefined) continue
+        return { applied: false, failedPart, failedRecord: refusal.failedOperation, current: refusal.current }
+      }
       // Another write made the condition true in between: retry.
     }
     throw unavailable('The records kept changing.')
   }
 
-  #attempt(caller: Caller, { table, records, tasks }: Batch, nowMs: number): Promise<BatchResult> {
+  #attempt(caller: Caller, { parts, tasks }: Batch, nowMs: number): Promise<BatchResult> {
     const at = this.#clock(nowMs)
-    return this.#db.transaction(holderOf(caller), async ({ send, commit }): Promise<BatchResult> => {
+    return this.#db.transaction(holderOf(caller), async (transaction): Promise<BatchResult> => {
+      const { send } = transaction
       if (tasks.length > 1) await lockInOrder(send, tasks)
       const runIds: string[] = []
       const changes: BatchedChange[] = []
@@ -78,15 +96,19 @@ export class BatchWrites {
         changes.push(changeOf(decision.outcome))
         writes = decision.writes
       }
-      if (table === undefined) {
-        await commit(...writes)
-        return { applied: true, results: [], runIds, changes }
+      const result: BatchResult = { applied: true, runIds, changes }
+      const guards = parts.map(({ table }) => bind(guardBatch, table.id, caller.apiKey?.seq ?? null))
+      if (parts.length < 2 && !parts.some(({ records }) => mustDecide(records))) {
+        const bound = parts.flatMap(({ table, records }) => batchStatements(table, records as Change[], nowMs).bound)
+        return commitOnce(transaction, caller, nowMs, [...writes, ...guards, ...bound], () => result)
       }
-      const { bound, readResults } = batchStatements(table, records, nowMs)
-      const guard = bind(guardBatch, table.id, caller.apiKey?.seq ?? null)
-      const answers = await commit(...writes, guard, ...bound)
-      const results: OperationResult[] = readResults(answers.slice(writes.length + 1))
-      return { applied: true, results, runIds, changes }
+      const decided = await decideWrite(send, [...writes, ...guards], parts, nowMs, this.#records.patchTurns)
+      if (!Array.isArray(decided)) {
+        const { failedPart, failedOperation: failedRecord, current } = decided
+        return { applied: false, failedPart, failedRecord, current }
+      }
+      const { bound } = decidedStatements(decided, nowMs)
+      return commitOnce(transaction, caller, nowMs, [...guards, ...bound], () => result)
     })
   }
 }

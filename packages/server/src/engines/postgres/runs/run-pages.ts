@@ -44,7 +44,7 @@ export const scanRuns = (withStatus: boolean, descending: boolean): Statement =>
     text: `select ${shortColumnsOf('p')}, ${textColumns.map((name) => `case when ${fits} then p.${name} end`).join(', ')}
       from (
         select w.*, sum(w.size) over (order by ${order('w')} rows unbounded preceding) as bytes from (
-          select r.*, ${size} as size from cubby_run as r where ${where} order by ${order('r')} limit $2::bigint
+          select r.*, ${size} as size from cubby_run_8 as r where ${where} order by ${order('r')} limit $2::bigint
         ) as w
       ) as p where p.bytes - p.size <= $${values + 1}::bigint order by ${order('p')}`,
   }
@@ -59,7 +59,7 @@ export const countRuns = (withStatus: boolean, descending: boolean): Statement =
         select w.*, row_number() over o as walked, lead(w.seq) over n as next,
           count(*) filter (where w.finished_at is null or w.finished_at > $${values + 1}::bigint) over o as kept
         from (
-          select r.updated_at, r.seq, r.finished_at from cubby_run as r where ${where}
+          select r.updated_at, r.seq, r.finished_at from cubby_run_8 as r where ${where}
           order by ${order('r')} limit $2::bigint
         ) as w window o as (order by ${order('w')} rows unbounded preceding), n as (order by ${order('w')})
       ) as c where c.next is null`,

@@ -2,7 +2,7 @@ import type { Run, RunError, RunStatus } from '../../../core/tasks/run.ts'
 import { fromHex, toBytesOrNull } from '../connection/bytes.ts'
 import type { Row, Value } from '../connection/driver.ts'
 
-// The columns of `cubby_run` in order, and their decoding.
+// The columns of `cubby_run_8` in order, and their decoding.
 
 const names = [
   ...['seq', 'task_id', 'id', 'status', 'key', 'run_at', 'attempt', 'held', 'lease', 'lease_until', 'done_lease'],

@@ -1,11 +1,13 @@
 import type { Holder } from '../../../core/shares.ts'
 import type { Caller } from '../../../store/api-keys.ts'
+import type { Once } from '../../../store/idempotency.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Database } from '../connection/database.ts'
 import type { BoundStatement, Row } from '../connection/driver.ts'
 import { isDuplicate, unavailable } from '../connection/failure.ts'
 import { organizationDeleted, revokedApiKey, tableGone } from '../records/write-guard.ts'
+import { commitOnce } from '../registry/idempotency-keys.ts'
 import { taskState } from '../tasks/statements.ts'
 import { taskColumnCount, toTask } from '../tasks/task-rows.ts'
 
@@ -53,6 +55,8 @@ export interface Decision<T> {
 
 interface Change<T> {
   holder: Holder
+  /** The idempotency key of a request, and when it came. */
+  keyed?: { once: Once; nowMs: number } | undefined
   /** Statements that lock the runs of the change. */
   locks: BoundStatement[]
   state: BoundStatement
@@ -61,14 +65,15 @@ interface Change<T> {
 }
 
 /** Locks, judges and writes in one transaction of two round trips. It retries if another process was faster. */
-export const changeLockedRuns = <T>(db: Database, { holder, locks, state, decide }: Change<T>): Promise<T> =>
+export const changeLockedRuns = <T>(db: Database, { holder, keyed, locks, state, decide }: Change<T>): Promise<T> =>
   retryDuplicates(() =>
-    db.transaction(holder, async ({ send, commit }) => {
-      const results = await send(...locks, state)
+    db.transaction(holder, async (transaction) => {
+      const results = await transaction.send(...locks, state)
       const found = results.map(({ rows }) => rows)
       const { outcome, writes } = decide(found.slice(0, -1), toLockedTask(found.at(-1)!))
-      if (writes.length > 0) await commit(...writes)
-      return outcome
+      if (writes.length === 0) return outcome
+      const { orgId } = holder
+      return commitOnce(transaction, { orgId, once: keyed?.once }, keyed?.nowMs ?? 0, writes, () => outcome)
     }),
   )
 

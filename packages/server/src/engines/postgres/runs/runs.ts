@@ -37,6 +37,7 @@ import { isRaised } from '../connection/failure.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
 import { guardBatch } from '../records/statements.ts'
 import { stateStatement as guardStatement, requireActive } from '../records/write-guard.ts'
+import type { PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { lockLimit, notPaused, readKeep } from '../tasks/statements.ts'
 import { BatchWrites } from './batch-writes.ts'
 import { findDuePushes, type PushPolls, type Without } from './due-pushes.ts'
@@ -62,6 +63,7 @@ interface RunsOptions {
   db: Database
   records: RecordWrites
   clock: Clock
+  keys: PostgresIdempotencyKeys
   /** See `Dialect`. */
   namesManyTables: boolean
 }
@@ -95,7 +97,7 @@ export class PostgresRuns implements Runs {
     this.#schedules = new SchedulePolls(db)
     this.#sweep = new FinishedSweep(db, namesManyTables)
     this.#pushPolls = namesManyTables ? { positions: new PushPositions() } : { turns: new TaskTurns() }
-    this.#batches = new BatchWrites(db, records, clock)
+    this.#batches = new BatchWrites(db, records, clock, options.keys)
   }
 
   async get(task: Table, id: string, nowMs: number): Promise<Run | undefined> {
@@ -134,12 +136,14 @@ export class PostgresRuns implements Runs {
   // ── Add ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   async add(caller: Caller, task: Table, run: NewRun, nowMs: number): Promise<AddResult> {
-    if (run.key === null) {
+    if (run.key === null && caller.once === undefined) {
       const added = await this.#addInOne(caller, task, run, nowMs)
       if (added !== undefined) return { run: added, created: true }
     }
-    return this.#change(caller, task, nowMs, false, steps.addLocks(task.id, run), (found, locked) =>
-      steps.decideAdd(found, locked, run),
+    return this.#options.keys.run(caller, () =>
+      this.#change(caller, task, nowMs, false, steps.addLocks(task.id, run), (found, locked) =>
+        steps.decideAdd(found, locked, run),
+      ),
     )
   }
 
@@ -263,6 +267,7 @@ export class PostgresRuns implements Runs {
   ): Promise<T> {
     return changeLockedRuns(this.#db, {
       holder: holderOf(caller),
+      keyed: caller.once && { once: caller.once, nowMs },
       locks,
       state: stateStatement(task.id, caller, this.#clock(nowMs)),
       decide: (found, locked) => decide(found, requireTask(task, locked, alsoDeleted)),

@@ -38,7 +38,7 @@ export const readClock: Statement = { name: 'task_clock', text: `select ${realNo
 export const taskState: Statement = {
   name: 'task_state',
   text: `select ${taskColumns}, ${tableIsActive}, ${keyIsActive(2)}, ${realNow(3)}, ${organizationIsActive}
-    from cubby_task k where k.table_id = $1::bigint`,
+    from cubby_task_8 k where k.table_id = $1::bigint`,
 }
 
 /**
@@ -47,60 +47,60 @@ export const taskState: Statement = {
  */
 export const lockLimit: Statement = {
   name: 'task_lock_limit',
-  text: 'select 1 from cubby_task k where k.table_id = $1::bigint and k.concurrency is not null for update',
+  text: 'select 1 from cubby_task_8 k where k.table_id = $1::bigint and k.concurrency is not null for update',
 }
 
 /** A batch takes this lock before it locks any run. */
 export const lockForBatch: Statement = {
   name: 'task_lock_for_batch',
-  text: 'select 1 from cubby_task k where k.table_id = $1::bigint for update',
+  text: 'select 1 from cubby_task_8 k where k.table_id = $1::bigint for update',
 }
 
 /** $1 the task, $2 the time of a test. */
 export const readKeep: Statement = {
   name: 'task_keep',
-  text: `select k.keep_seconds, ${realNow(2)} from cubby_task k where k.table_id = $1::bigint`,
+  text: `select k.keep_seconds, ${realNow(2)} from cubby_task_8 k where k.table_id = $1::bigint`,
 }
 
 /** $1 ids. */
 export const readTasks: Statement = {
   name: 'tasks_read',
-  text: `select ${taskColumns} from cubby_task k where k.table_id = any ($1::bigint[])`,
+  text: `select ${taskColumns} from cubby_task_8 k where k.table_id = any ($1::bigint[])`,
 }
 
 /** Locks and reads the declaration of the active task. $1 organization, $2 database, $3 kind, $4 name. */
 export const lockNamedTask: Statement = {
   name: 'task_lock_named',
-  text: `select ${taskColumns} from cubby_task k where k.table_id =
-    (select t.id from cubby_table t where ${named} and t.deleted_at_ms is null) for update`,
+  text: `select ${taskColumns} from cubby_task_8 k where k.table_id =
+    (select t.id from cubby_table_8 t where ${named} and t.deleted_at_ms is null) for update`,
 }
 
 export const lockTask: Statement = {
   name: 'task_lock',
-  text: `select ${taskColumns} from cubby_task k where k.table_id = $1::bigint for update`,
+  text: `select ${taskColumns} from cubby_task_8 k where k.table_id = $1::bigint for update`,
 }
 
 export const insertTask: Statement = {
   name: 'task_insert',
-  text: `insert into cubby_task (${storedTaskColumns}) values (${storedTaskParameters})`,
+  text: `insert into cubby_task_8 (${storedTaskColumns}) values (${storedTaskParameters})`,
 }
 
 export const updateTask: Statement = {
   name: 'task_update',
-  text: `update cubby_task set declaration = $2, updated_at = $3::bigint, paused = $4::boolean, pushes = $5::boolean,
+  text: `update cubby_task_8 set declaration = $2, updated_at = $3::bigint, paused = $4::boolean, pushes = $5::boolean,
     concurrency = $6::bigint, keep_seconds = $7::bigint, next_run_at = $8::bigint, served_at = $9::bigint, secrets = $10
     where table_id = $1::bigint`,
 }
 
 export const removeTask: Statement = {
   name: 'task_remove',
-  text: 'delete from cubby_task where table_id = $1::bigint',
+  text: 'delete from cubby_task_8 where table_id = $1::bigint',
 }
 
 /** $1 ids. It returns those of tasks that are not paused. */
 export const notPaused: Statement = {
   name: 'tasks_not_paused',
-  text: 'select k.table_id from cubby_task k where k.table_id = any ($1::bigint[]) and not k.paused',
+  text: 'select k.table_id from cubby_task_8 k where k.table_id = any ($1::bigint[]) and not k.paused',
 }
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -110,7 +110,7 @@ const notIn = (parameter: number): string => `k.table_id <> all ($${parameter}::
 /** $1 the time of a test, $2 rows at most, $3 without these. */
 export const dueSchedules: Statement = {
   name: 'tasks_due',
-  text: `select k.table_id, k.org_id from cubby_task k where k.next_run_at <= ${statementNow(1)} and ${notIn(3)}
+  text: `select k.table_id, k.org_id from cubby_task_8 k where k.next_run_at <= ${statementNow(1)} and ${notIn(3)}
     order by k.next_run_at limit $2::bigint`,
 }
 
@@ -124,7 +124,7 @@ export const isDueOf = (at: string): string => `k.org_id >= $3::bigint
 /** $3 organization, $4 without these. */
 export const dueSchedulesOf: Statement = {
   name: 'tasks_due_of',
-  text: `select k.table_id, k.org_id from cubby_task k
+  text: `select k.table_id, k.org_id from cubby_task_8 k
     where k.next_run_at is not null and ${notIn(4)} and ${isDueOf('next_run_at')} limit $2::bigint`,
 }
 
@@ -134,13 +134,13 @@ export const dueSchedulesOf: Statement = {
  */
 export const scheduledOrganizations: Statement = {
   name: 'tasks_scheduled_organizations',
-  text: nextOrganizations('cubby_task', 'next_run_at', 'k.next_run_at is not null'),
+  text: nextOrganizations('cubby_task_8', 'next_run_at', 'k.next_run_at is not null'),
 }
 
 /** $3 how far ahead of the clock. */
 export const servedAhead: Statement = {
   name: 'tasks_served_ahead',
-  text: `select k.table_id from cubby_task k where k.served_at > ${statementNow(1)} + $3::bigint
+  text: `select k.table_id from cubby_task_8 k where k.served_at > ${statementNow(1)} + $3::bigint
     and k.next_run_at is not null order by k.served_at limit $2::bigint`,
 }
 
@@ -150,22 +150,22 @@ export const servedAhead: Statement = {
  */
 export const takeSchedule: Statement = {
   name: 'task_take_schedule',
-  text: `select ${taskColumns}, ${tableIsActive}, ${realNow(2)} from cubby_task k where k.table_id = $1::bigint
+  text: `select ${taskColumns}, ${tableIsActive}, ${realNow(2)} from cubby_task_8 k where k.table_id = $1::bigint
     for update`,
 }
 
 /** $1 task, $2 the next time, $3 the time served. */
 export const setSchedule: Statement = {
   name: 'task_set_schedule',
-  text: 'update cubby_task set next_run_at = $2::bigint, served_at = $3::bigint where table_id = $1::bigint',
+  text: 'update cubby_task_8 set next_run_at = $2::bigint, served_at = $3::bigint where table_id = $1::bigint',
 }
 
 /** Reads all tasks, with their organizations. */
-export const everyTask: Statement = { name: 'tasks_all', text: 'select k.table_id, k.org_id from cubby_task k' }
+export const everyTask: Statement = { name: 'tasks_all', text: 'select k.table_id, k.org_id from cubby_task_8 k' }
 
 /** Reads at most $2 tasks after the id $1 for the sweep of finished runs. */
 export const tasksToSweep: Statement = {
   name: 'tasks_to_sweep',
-  text: `select k.table_id, k.keep_seconds from cubby_task k where k.table_id > $1::bigint
+  text: `select k.table_id, k.keep_seconds from cubby_task_8 k where k.table_id > $1::bigint
     order by k.table_id limit $2::bigint`,
 }

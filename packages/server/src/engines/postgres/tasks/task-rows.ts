@@ -3,7 +3,7 @@ import type { TaskSecret } from '../../../core/tasks/task-secret.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Row, Value } from '../connection/driver.ts'
 
-// The columns of `cubby_task` in order, and their decoding.
+// The columns of `cubby_task_8` in order, and their decoding.
 
 export const taskColumns = 'k.table_id, k.declaration, k.updated_at, k.next_run_at, k.served_at, k.secrets'
 
@@ -25,7 +25,7 @@ export const storedTaskColumns =
 
 /** The row of its table is there before it, and has the organization. */
 export const storedTaskParameters = `$1::bigint, $2, $3::bigint, $4::boolean, $5::boolean, $6::bigint, $7::bigint, $8::bigint,
-  $9::bigint, $10, coalesce((select t.org_id from cubby_table t where t.id = $1::bigint), 0)`
+  $9::bigint, $10, coalesce((select t.org_id from cubby_table_8 t where t.id = $1::bigint), 0)`
 
 /** Returns $1 to $10. The dispatcher reads only tasks that push now. */
 export const taskValues = ({ tableId, declaration, ...task }: DumpedTask): Value[] => [

@@ -4,6 +4,7 @@ import type {
   Dump,
   DumpedApiKey,
   DumpedBlob,
+  DumpedIdempotencyKey,
   DumpedOrganization,
   DumpedRecord,
   DumpedTable,
@@ -35,38 +36,45 @@ const secrets: Statement = { name: 'dump_secrets', text: `select ${secretColumns
 
 const organizations: Statement = {
   name: 'dump_orgs',
-  text: `select ${organizationColumns}, o.purging from cubby_organization o order by o.id`,
+  text: `select ${organizationColumns}, o.purging from cubby_organization_8 o order by o.id`,
 }
 
 const keys: Statement = {
   name: 'dump_keys',
-  text: `select ${keyColumns}, k.hash from cubby_api_key k where k.seq > $1::bigint order by k.seq limit ${chunkRows}`,
+  text: `select ${keyColumns}, k.hash from cubby_api_key_8 k where k.seq > $1::bigint order by k.seq limit ${chunkRows}`,
 }
 
 const tables: Statement = {
   name: 'dump_tables',
-  text: `select ${tableColumns}, t.purging from cubby_table t where t.id > $1::bigint order by t.id limit ${chunkRows}`,
+  text: `select ${tableColumns}, t.purging from cubby_table_8 t where t.id > $1::bigint order by t.id limit ${chunkRows}`,
 }
 
 const record: Statement = {
   name: 'dump_record',
   text: `select r.id, r.hash_key, r.range_key, r.data, r.ttl_seconds, r.updated_at, ${indexColumns.map((column) => `r.${column}`).join(', ')}
-    from cubby_record r where r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea`,
+    from cubby_record_8 r where r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea`,
 }
 
 const count: Statement = {
   name: 'dump_count',
-  text: 'select count(*) from cubby_record r where r.table_id = $1::bigint',
+  text: 'select count(*) from cubby_record_8 r where r.table_id = $1::bigint',
 }
 
 const blobs: Statement = {
   name: 'dump_blobs',
-  text: `select b.id, b.table_id from cubby_blob b where b.id > $1 and b.state = 'live' order by b.id limit ${chunkRows}`,
+  text: `select b.id, b.table_id from cubby_blob_8 b where b.id > $1 and b.state = 'live' order by b.id limit ${chunkRows}`,
 }
 
 const tasks: Statement = {
   name: 'dump_tasks',
-  text: `select ${taskColumns} from cubby_task k where k.table_id > $1::bigint order by k.table_id limit ${chunkRows}`,
+  text: `select ${taskColumns} from cubby_task_8 k where k.table_id > $1::bigint order by k.table_id limit ${chunkRows}`,
+}
+
+const idempotencyKeys: Statement = {
+  name: 'dump_idempotency_keys',
+  text: `select i.scope_id, i.scope_kind, encode(i.key_hash, 'hex'), encode(i.request_hash, 'hex'), i.org_id, i.created_at, i.result
+    from cubby_idempotency_key i where (i.scope_id, i.scope_kind, i.key_hash) > ($1::bigint, $2, $3::bytea)
+    order by i.scope_id, i.scope_kind, i.key_hash limit ${chunkRows}`,
 }
 
 const fileMark: Statement = { name: 'dump_file_mark', text: 'select s.file_mark from cubby_store s' }
@@ -143,7 +151,17 @@ export const openDump = async (session: Session): Promise<Dump> => {
 
     runsOf: (taskId: number) => dumpRuns(session, send, `dump_runs_of_${taskId}`, `task_id = ${taskId} order by id`),
 
-    countRuns: async (): Promise<number> => Number((await session.run('select count(*) from cubby_run'))[0]![0]),
+    countRuns: async (): Promise<number> => Number((await session.run('select count(*) from cubby_run_8'))[0]![0]),
+
+    async *idempotencyKeys(): AsyncIterable<DumpedIdempotencyKey> {
+      for (let last: Value[] = [0, '', Buffer.alloc(0)]; ; ) {
+        const page = await rows(idempotencyKeys, ...last)
+        for (const row of page) yield toIdempotencyKey(row)
+        if (page.length === 0) return
+        const [scopeId, scopeKind, keyHash] = page.at(-1)!
+        last = [scopeId!, scopeKind!, Buffer.from(keyHash!, 'hex')]
+      }
+    },
 
     fileMark: async (): Promise<string | undefined> => (await rows(fileMark))[0]![0] ?? undefined,
 
@@ -159,7 +177,7 @@ const dumpRecords = (session: Session, send: Send, tableId: number, afterId: num
   readSorted(
     session,
     `dump_${tableId}_${afterId}`,
-    `select hash_key, range_key, octet_length(data) from cubby_record
+    `select hash_key, range_key, octet_length(data) from cubby_record_8
      where table_id = ${tableId} and id > ${afterId} order by id`,
     async (wanted) => {
       const bound = wanted.map(([hash, range]) => ({
@@ -175,7 +193,7 @@ const dumpRuns = (session: Session, send: Send, cursor: string, which: string): 
   readSorted(
     session,
     cursor,
-    `select task_id, id, octet_length(payload) + coalesce(octet_length(result), 0) from cubby_run
+    `select task_id, id, octet_length(payload) + coalesce(octet_length(result), 0) from cubby_run_8
      where ${which}`,
     async (wanted) => {
       const bound = wanted.map(([taskId, id]) => ({ statement: getRun, values: [taskId!, id!] }))
@@ -208,6 +226,16 @@ async function* readSorted<T>(
   }
   await session.run(`close ${cursor}`)
 }
+
+const toIdempotencyKey = (row: Row): DumpedIdempotencyKey => ({
+  scopeId: Number(row[0]),
+  scopeKind: row[1]!,
+  keyHash: row[2]!,
+  requestHash: row[3]!,
+  orgId: Number(row[4]),
+  createdAtMs: Number(row[5]),
+  result: row[6]!,
+})
 
 const toDumped = (tableId: number, row: Row): DumpedRecord => {
   const [id, hashKey, rangeKey, data, ttl, updatedAt, ...entries] = row

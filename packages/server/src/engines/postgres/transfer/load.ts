@@ -12,7 +12,7 @@ const parameters = (count: number): string => Array.from({ length: count }, (_, 
 
 const loadOrganization: Statement = {
   name: 'load_org',
-  text: `insert into cubby_organization (id, name, created_at, deleted_at_ms, purging) values (${parameters(5)})
+  text: `insert into cubby_organization_8 (id, name, created_at, deleted_at_ms, purging) values (${parameters(5)})
     on conflict do nothing`,
 }
 
@@ -21,49 +21,55 @@ const noteDeleted: Statement = { name: 'load_org_deleted', text: 'update cubby_s
 
 const loadKey: Statement = {
   name: 'load_key',
-  text: `insert into cubby_api_key (seq, id, org_id, kind, name, hash, last_four, databases, created_at, last_used_at,
-    expires_at, revoked_at, link) values (${parameters(13)}) on conflict do nothing`,
+  text: `insert into cubby_api_key_8 (seq, id, org_id, kind, name, hash, last_four, databases, created_at, last_used_at,
+    expires_at, revoked_at, link, rolled_from, rolled_to) values (${parameters(15)}) on conflict do nothing`,
 }
 
 const loadTable: Statement = {
   name: 'load_table',
-  text: `insert into cubby_table (id, org_id, db, name, indices, created_at, deleted_at_ms, purging, kind, public_id)
+  text: `insert into cubby_table_8 (id, org_id, db, name, indices, created_at, deleted_at_ms, purging, kind, public_id)
     values (${parameters(10)}) on conflict do nothing`,
 }
 
 const loadBlob: Statement = {
   name: 'load_blob',
-  text: `insert into cubby_blob (table_id, id, state) values ($1, $2, 'live') on conflict do nothing`,
+  text: `insert into cubby_blob_8 (table_id, id, state) values ($1, $2, 'live') on conflict do nothing`,
 }
 
 /** Writes a blob with the bytes of a small file. */
 const loadBlobWithBytes: Statement = {
   name: 'load_blob_bytes',
-  text: `insert into cubby_blob (table_id, id, state, bytes) values ($1, $2, 'live', $3::bytea) on conflict do nothing`,
+  text: `insert into cubby_blob_8 (table_id, id, state, bytes) values ($1, $2, 'live', $3::bytea) on conflict do nothing`,
 }
 
 /** Writes any number of blobs without bytes. */
 const loadBlobs: Statement = {
   name: 'load_blobs',
-  text: `insert into cubby_blob (table_id, id, state)
+  text: `insert into cubby_blob_8 (table_id, id, state)
     select v.table_id, v.id, 'live' from unnest($1::bigint[], $2::text[]) as v (table_id, id) on conflict do nothing`,
 }
 
 const loadTask: Statement = {
   name: 'load_task',
-  text: `insert into cubby_task (${storedTaskColumns}) values (${storedTaskParameters}) on conflict do nothing`,
+  text: `insert into cubby_task_8 (${storedTaskColumns}) values (${storedTaskParameters}) on conflict do nothing`,
 }
 
 /** $19 is the organization. */
 const loadRun: Statement = {
   name: 'load_run',
-  text: `insert into cubby_run (${storedRunColumns}, org_id) values (${runParameters}, $19::bigint) on conflict do nothing`,
+  text: `insert into cubby_run_8 (${storedRunColumns}, org_id) values (${runParameters}, $19::bigint) on conflict do nothing`,
+}
+
+const loadIdempotencyKey: Statement = {
+  name: 'load_idempotency_key',
+  text: `insert into cubby_idempotency_key (scope_id, scope_kind, key_hash, request_hash, org_id, created_at, result)
+    values (${parameters(7)}) on conflict do nothing`,
 }
 
 /** $1 ids of tables. */
 const organizationsOf: Statement = {
   name: 'load_organizations_of',
-  text: 'select t.id, t.org_id from cubby_table t where t.id = any ($1::bigint[])',
+  text: 'select t.id, t.org_id from cubby_table_8 t where t.id = any ($1::bigint[])',
 }
 
 /** Sets the organizations of running runs. Nothing reads those of other runs. */
@@ -79,7 +85,7 @@ const findOrganizations = async (db: Database, { tables = [], runs = [] }: LoadR
 
 const loadRecord: Statement = {
   name: 'load_record',
-  text: `insert into cubby_record (id, table_id, hash_key, range_key, data, ttl_seconds, updated_at, ${indexColumns.join(', ')})
+  text: `insert into cubby_record_8 (id, table_id, hash_key, range_key, data, ttl_seconds, updated_at, ${indexColumns.join(', ')})
     values (${parameters(7 + indexColumns.length)}) on conflict do nothing`,
 }
 
@@ -97,7 +103,7 @@ const recordTypes = [
 /** Writes any number of records. */
 const loadRecords: Statement = {
   name: 'load_records',
-  text: `insert into cubby_record (id, table_id, hash_key, range_key, data, ttl_seconds, updated_at, ${indexColumns.join(', ')})
+  text: `insert into cubby_record_8 (id, table_id, hash_key, range_key, data, ttl_seconds, updated_at, ${indexColumns.join(', ')})
     select * from unnest(${recordTypes.map((type, i) => `$${i + 1}::${type}[]`).join(', ')}) on conflict do nothing`,
 }
 
@@ -144,9 +150,9 @@ const raiseSequence = (sequence: string): Statement => ({
   text: `select setval('${sequence}', greatest($1::bigint, (select last_value from ${sequence})))`,
 })
 
-const raiseOrganizations = raiseSequence('cubby_organization_id_seq')
-const raiseKeys = raiseSequence('cubby_api_key_seq_seq')
-const raiseTables = raiseSequence('cubby_table_id_seq')
+const raiseOrganizations = raiseSequence('cubby_organization_8_id_seq')
+const raiseKeys = raiseSequence('cubby_api_key_8_seq_seq')
+const raiseTables = raiseSequence('cubby_table_8_id_seq')
 const raiseRecords = raiseSequence('cubby_record_id')
 
 const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
@@ -165,6 +171,7 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
     blobs = [],
     tasks = [],
     runs = [],
+    idempotencyKeys = [],
   } = rows
   const organizationOf = await findOrganizations(db, rows)
   const bound: BoundStatement[] = [
@@ -179,6 +186,7 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
       values: [
         ...[key.seq, key.id, key.orgId, key.kind, json(key.name), key.hash, key.lastFour, json(key.databases)],
         ...[key.createdAtMs, key.lastUsedAtMs, key.expiresAtMs, key.revokedAtMs, key.link],
+        ...[key.rolledFrom, key.rolledTo],
       ],
     })),
     ...tables.map((table) => ({
@@ -194,6 +202,13 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
     ...runs.map((run) => ({
       statement: loadRun,
       values: [...runValues(run), run.status === 'running' ? (organizationOf.get(run.taskId) ?? 0) : 0],
+    })),
+    ...idempotencyKeys.map((key) => ({
+      statement: loadIdempotencyKey,
+      values: [
+        ...[key.scopeId, key.scopeKind, Buffer.from(key.keyHash, 'hex'), Buffer.from(key.requestHash, 'hex')],
+        ...[key.orgId, key.createdAtMs, key.result],
+      ],
     })),
     ...raise(
       raiseOrganizations,

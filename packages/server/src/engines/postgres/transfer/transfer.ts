@@ -34,11 +34,11 @@ export class PostgresTransfer implements Transfer {
   }
 
   lastRecordId(tableId: number): Promise<number> {
-    return this.#highest(`select max(id) from cubby_record where table_id = ${Math.trunc(tableId)}`)
+    return this.#highest(`select max(id) from cubby_record_8 where table_id = ${Math.trunc(tableId)}`)
   }
 
   lastRunSeq(): Promise<number> {
-    return this.#highest('select max(seq) from cubby_run')
+    return this.#highest('select max(seq) from cubby_run_8')
   }
 
   /** No index has these ids in order, so this reads all rows, outside the pool and without a time limit. */

@@ -127,6 +127,10 @@ function* checkRegistry(db: Connection, notes: Notes): Iterable<string> {
     WHERE org_id NOT IN (SELECT id FROM organizations)`)
   const lost = 'SELECT id AS tableId FROM tables WHERE org_id NOT IN (SELECT id FROM organizations)'
   yield* report(db.all<OfTable>(lost), notes, ({ tableId }) => `table ${tableId} belongs to no organization`)
+  yield* lines(`SELECT 'idempotency keys of table ' || scope_id || ' belong to nothing' AS line FROM idempotency_keys
+    WHERE scope_kind = 'table' AND scope_id NOT IN (SELECT id FROM tables) GROUP BY scope_id`)
+  yield* lines(`SELECT 'idempotency keys of organization ' || org_id || ' belong to nothing' AS line FROM idempotency_keys
+    WHERE org_id NOT IN (SELECT id FROM organizations) GROUP BY org_id`)
   yield* lines(`SELECT 'record id ' || max(id) || ' was never given out' AS line FROM records
     HAVING max(id) >= (SELECT value FROM meta WHERE name = 'next_record_id')`)
 }

@@ -91,7 +91,7 @@ const requireSound = async (db: Connection, next: string, notes: StepNotes): Pro
   }
 }
 
-const countedTables = ['organizations', 'api_keys', 'tables', 'records', 'blobs', 'tasks', 'runs']
+const countedTables = ['organizations', 'api_keys', 'tables', 'records', 'blobs', 'tasks', 'runs', 'idempotency_keys']
 
 const countRows = (db: Connection): string => countedTables.map((table) => db.count(table)).join()
 

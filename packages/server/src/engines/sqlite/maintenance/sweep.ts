@@ -32,6 +32,17 @@ export const sweepExpired = ({ db }: Writers, { nowMs, rowsMax }: SweepStep): nu
   return removed
 }
 
+/** Removes idempotency keys of an organization that were created before `beforeMs`, the oldest first. Returns their number. */
+export const removeOldKeys = (
+  { db }: Writers,
+  { orgId, beforeMs, rowsMax }: { orgId: number; beforeMs: number; rowsMax: number },
+): number =>
+  db.change(
+    `DELETE FROM idempotency_keys WHERE rowid IN (SELECT rowid FROM idempotency_keys
+       WHERE org_id = ?1 AND created_at < ?2 ORDER BY created_at LIMIT ?3)`,
+    ...[orgId, beforeMs, rowsMax],
+  )
+
 interface PurgedTable {
   id: number
   kind: TableKind
@@ -57,9 +68,23 @@ const purgeTable = (db: Connection, table: PurgedTable, nowMs: number, rowsMax: 
   // A damaged index entry may point to a record of another table.
   const removed = removeRows(db, rows, (id) => belongsTo(db, table.id, id))
   markDead(db, blobs, nowMs)
-  if (rows.length < rowsMax || removed === 0) db.change('DELETE FROM tables WHERE id = ?1', table.id)
-  return removed + 1
+  if (rows.length === rowsMax && removed > 0) return removed + 1
+  return removed + removeLast(db, table.id, rowsMax - removed)
 }
+
+/** Removes idempotency keys of a table that has no rows left, and its own row when no key is left. */
+const removeLast = (db: Connection, tableId: number, rowsMax: number): number => {
+  const keys = removeIdempotencyKeys(db, tableId, `= 'table'`, rowsMax)
+  if (keys < rowsMax) db.change('DELETE FROM tables WHERE id = ?1', tableId)
+  return keys + 1
+}
+
+const removeIdempotencyKeys = (db: Connection, scopeId: number, ofKind: string, rowsMax: number): number =>
+  db.change(
+    `DELETE FROM idempotency_keys WHERE rowid IN
+       (SELECT rowid FROM idempotency_keys WHERE scope_id = ?1 AND scope_kind ${ofKind} LIMIT ?2)`,
+    ...[scopeId, rowsMax],
+  )
 
 const purgeTask = (db: Connection, taskId: number, rowsMax: number): number => {
   const runs = db.all<{ seq: number; leaseUntilMs: number | null }>(
@@ -70,11 +95,9 @@ const purgeTask = (db: Connection, taskId: number, rowsMax: number): number => {
   changeDamaged(db, () => {
     for (const { seq } of runs) db.change('DELETE FROM runs WHERE seq = ?1', seq)
   })
-  if (runs.length < rowsMax) {
-    db.change('DELETE FROM tasks WHERE table_id = ?1', taskId)
-    db.change('DELETE FROM tables WHERE id = ?1', taskId)
-  }
-  return runs.length + 1
+  if (runs.length === rowsMax) return runs.length + 1
+  db.change('DELETE FROM tasks WHERE table_id = ?1', taskId)
+  return runs.length + removeLast(db, taskId, rowsMax - runs.length)
 }
 
 /** Finds one table of an organization. One index has the active tables, another one the deleted ones. */
@@ -82,8 +105,8 @@ const tableOf = (isDeleted: boolean): string =>
   `SELECT id, kind FROM tables WHERE org_id = ?1 AND deleted_at IS ${isDeleted ? 'NOT NULL' : 'NULL'} LIMIT 1`
 
 /**
- * Removes rows of a table, bucket or task of the organization that was deleted first; when it has none left, its API keys; at
- * last its own row. Then its name is free.
+ * Removes rows of a table, bucket or task of the organization that was deleted first; when it has none left, its API keys and
+ * idempotency keys; at last its own row. Then its name is free.
  */
 export const purgeOrganizations = ({ db }: Writers, { nowMs, rowsMax }: SweepStep): number => {
   const found = db.one<{ id: number }>(
@@ -99,7 +122,8 @@ export const purgeOrganizations = ({ db }: Writers, { nowMs, rowsMax }: SweepSte
     if (table !== undefined) return purgeTable(db, table, nowMs, rowsMax)
   }
   const sql = 'DELETE FROM api_keys WHERE seq IN (SELECT seq FROM api_keys WHERE org_id = ?1 LIMIT ?2)'
-  const keys = db.change(sql, id, rowsMax)
+  // Idempotency keys of the organization and of its databases: their kinds sort before `table`.
+  const keys = db.change(sql, id, rowsMax) + removeIdempotencyKeys(db, id, `< 'table'`, rowsMax)
   if (keys < rowsMax) db.change('DELETE FROM organizations WHERE id = ?1', id)
   return keys + 1
 }

@@ -131,4 +131,32 @@ export const migrations: Migration[] = [
       `)
     },
   },
+  {
+    // This one upgrades from 0.2 to 0.3. Only API keys get new columns: an organization has few of them.
+    //
+    // A command of 0.2 that is still running has checked the version already. Each of its transactions begins with a read of
+    // the epoch, and does not find it under its new name, so nothing is written.
+    from: 7,
+    to: 8,
+    run(db) {
+      db.run(`
+        UPDATE meta SET name = 'epoch' WHERE name = 'registry_epoch';
+
+        ALTER TABLE api_keys ADD COLUMN rolled_from TEXT;
+        ALTER TABLE api_keys ADD COLUMN rolled_to TEXT;
+
+        CREATE TABLE idempotency_keys (
+          scope_id INTEGER NOT NULL,
+          scope_kind TEXT NOT NULL,
+          key_hash BLOB NOT NULL,
+          request_hash BLOB NOT NULL,
+          org_id INTEGER NOT NULL,
+          created_at INTEGER NOT NULL,
+          result TEXT NOT NULL,
+          PRIMARY KEY (scope_id, scope_kind, key_hash)
+        ) STRICT;
+        CREATE INDEX idempotency_keys_by_org ON idempotency_keys (org_id, created_at);
+      `)
+    },
+  },
 ]

@@ -1,7 +1,7 @@
 import { slots } from '../../../core/tables/indices.ts'
 
 /** Every change to the schema below raises it and adds a migration. A store of a higher version is refused. */
-export const schemaVersion = 7
+export const schemaVersion = 8
 
 /** 'Cuby': distinguishes a Cubby store from any other SQLite file. */
 export const applicationId = 0x43756279
@@ -12,6 +12,9 @@ export const applicationId = 0x43756279
 // end of `data` (core/records/checksum.ts).
 //
 // The bytes of small files have a table of their own, so that statements on the states of blobs do not read them.
+//
+// An idempotency key belongs to `scope_id`: the id of a table, bucket or task, or that of the organization. `scope_kind` says
+// which (`DumpedIdempotencyKey` in store/transfer.ts).
 //
 // The table `leases` is an index of the leases of running runs by organization. The checksum of a run is at the end of
 // `payload` (runs/run-rows.ts).
@@ -29,7 +32,7 @@ export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string
     name TEXT PRIMARY KEY,
     value INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-  INSERT INTO meta VALUES ('registry_epoch', 1), ('next_record_id', 1), ('files_held_until', 0);
+  INSERT INTO meta VALUES ('epoch', 1), ('next_record_id', 1), ('files_held_until', 0);
 
   CREATE TABLE secrets (
     secret BLOB NOT NULL,
@@ -70,7 +73,9 @@ export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string
     last_used_at INTEGER,
     expires_at INTEGER,
     revoked_at INTEGER,
-    link TEXT CHECK (link IN ('unused', 'used'))
+    link TEXT CHECK (link IN ('unused', 'used')),
+    rolled_from TEXT,
+    rolled_to TEXT
   ) STRICT;
   CREATE INDEX api_keys_by_org ON api_keys (org_id, seq);
 
@@ -178,4 +183,16 @@ export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string
     seq INTEGER NOT NULL,
     PRIMARY KEY (org_id, until, seq)
   ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE idempotency_keys (
+    scope_id INTEGER NOT NULL,
+    scope_kind TEXT NOT NULL,
+    key_hash BLOB NOT NULL,
+    request_hash BLOB NOT NULL,
+    org_id INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    result TEXT NOT NULL,
+    PRIMARY KEY (scope_id, scope_kind, key_hash)
+  ) STRICT;
+  CREATE INDEX idempotency_keys_by_org ON idempotency_keys (org_id, created_at);
 `

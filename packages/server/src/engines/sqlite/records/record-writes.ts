@@ -2,8 +2,15 @@ import { storedData, takeChecksum } from '../../../core/records/checksum.ts'
 import { holds } from '../../../core/records/condition.ts'
 import { isExpired } from '../../../core/records/expiry.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
+import { PatchResults, patchRecord } from '../../../core/records/record-patch.ts'
 import { slots } from '../../../core/tables/indices.ts'
-import type { PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
+import type {
+  OperationResult,
+  PatchOperation,
+  PutOperation,
+  RecordOperation,
+  WriteResult,
+} from '../../../store/records.ts'
 import type { Connection } from '../connection.ts'
 import type { Fence } from '../registry/registry-writes.ts'
 import { removeDamaged } from './remove-damaged.ts'
@@ -30,7 +37,11 @@ interface Found {
   updated_at: number
   ttl: number | null
   isDamaged: boolean
+  /** Read for a patch. */
+  data?: string
 }
+
+type WholeRow = Omit<Found, 'isDamaged' | 'data'> & { data: string | null }
 
 /** Longer data is not read only to be replaced: see `#lookup`. */
 const comparedBytesMax = 4_096
@@ -48,21 +59,27 @@ const byIdAndKey = 'id = ?1 AND +table_id = ?2 AND +hash_key = CAST(?3 AS BLOB) 
 export class RecordWrites {
   readonly #db: Connection
   readonly #find
+  readonly #findWhole
   readonly #byTime
   readonly #byTtl
   readonly #insert
   readonly #update
   readonly #remove
+  /** The characters that patches have read and written since it was last set to 0, refused ones too. */
+  patchedBytes = 0
   #nextId = 0
   #reservedTo = 0
 
   constructor(db: Connection) {
     this.#db = db
     // Text crosses into SQL and becomes bytes there: cheaper than making a buffer of every key.
-    this.#find = db.prepare<Omit<Found, 'isDamaged'> & { data: string | null }, [number, string, string]>(
-      `SELECT id, updated_at, ttl, CASE WHEN octet_length(data) <= ${comparedBytesMax} THEN data END AS data FROM records
-       WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)`,
-    )
+    const find = (data: string) =>
+      db.prepare<WholeRow, [number, string, string]>(
+        `SELECT id, updated_at, ttl, ${data} AS data FROM records
+         WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)`,
+      )
+    this.#find = find(`CASE WHEN octet_length(data) <= ${comparedBytesMax} THEN data END`)
+    this.#findWhole = find('data')
     this.#byTime = db.prepare<unknown, [number, number, number]>(
       'SELECT 1 FROM records INDEXED BY records_by_time WHERE table_id = ?1 AND updated_at = ?2 AND id = ?3',
     )
@@ -84,9 +101,9 @@ export class RecordWrites {
   /**
    * All operations or none, unless it throws: then some may have been applied, and the transaction must be rolled back. Every
    * record is looked up before the first write, which is safe because there is no other writer and no two
-   * operations name the same record.
+   * operations name the same record. `patches`: those of the batch so far.
    */
-  write(tableId: number, operations: RecordOperation[], nowMs: number): WriteResult {
+  write(tableId: number, operations: RecordOperation[], nowMs: number, patches = new PatchResults()): WriteResult {
     const found = operations.map((operation) => this.#lookup(tableId, operation))
     for (let i = 0; i < operations.length; i++) {
       const { condition } = operations[i]!
@@ -94,18 +111,25 @@ export class RecordWrites {
       const current = liveOf(found[i]!, nowMs)?.updated_at
       if (!holds(condition, current)) return { applied: false, failedOperation: i, current }
     }
-    const results = operations.map((operation, i) =>
-      operation.op === 'put'
-        ? { updatedAtMs: this.#put(tableId, operation, found[i]!, nowMs) }
-        : { deleted: this.#delete(tableId, operation, found[i]!, nowMs) },
-    )
+    // A patch may be refused, which is safe only before the first write.
+    const patched = this.#patched(operations, found, nowMs, patches)
+    const results = operations.map((operation, i): OperationResult => {
+      if (operation.op === 'delete') return { deleted: this.#delete(tableId, operation, found[i]!, nowMs) }
+      if (operation.op === 'put') return { updatedAtMs: this.#put(tableId, operation, found[i]!, nowMs) }
+      if (operation.op === 'check') return { checked: true }
+      const put = patched!.get(operation)!
+      const { data, ttlSeconds } = put
+      const result = { updatedAtMs: this.#put(tableId, put, found[i]!, nowMs), ttlSeconds, length: data.length }
+      return operation.wantsData ? { ...result, data } : result
+    })
     return { applied: true, results }
   }
 
-  #lookup(tableId: number, { hashKey, rangeKey, condition }: RecordOperation): Found | null {
-    const row = this.#find.get(tableId, hashKey, rangeKey)
+  #lookup(tableId: number, { op, hashKey, rangeKey, condition }: RecordOperation): Found | null {
+    const row = (op === 'patch' ? this.#findWhole : this.#find).get(tableId, hashKey, rangeKey)
     if (row === null) return null
     const { id, updated_at, ttl, data } = row
+    if (op === 'patch') return this.#lookedUpWhole(tableId, { hashKey, rangeKey }, row)
     const isDamaged =
       data === null
         ? !this.#isIndexed(tableId, row)
@@ -115,11 +139,41 @@ export class RecordWrites {
     return { id, updated_at, ttl, isDamaged }
   }
 
+  /** A patch is about the data that is there, so its checksum is compared whatever its length. */
+  #lookedUpWhole(tableId: number, key: RecordKey, { id, updated_at, ttl, data }: WholeRow): Found {
+    this.patchedBytes += data!.length
+    const record = { ...key, data: data!, ttlSeconds: ttl, updatedAtMs: updated_at }
+    if (takeChecksum(tableId, record) === 'damaged') throw damagedRecord(key)
+    return { id, updated_at, ttl, isDamaged: false, data: record.data }
+  }
+
+  /** The puts that the patches of a write become; undefined if there are none. */
+  #patched(
+    operations: RecordOperation[],
+    found: (Found | null)[],
+    nowMs: number,
+    results: PatchResults,
+  ): Map<PatchOperation, PutOperation> | undefined {
+    if (!operations.some(({ op }) => op === 'patch')) return undefined
+    const patched = new Map<PatchOperation, PutOperation>()
+    operations.forEach((operation, i) => {
+      if (operation.op !== 'patch') return
+      const { hashKey, rangeKey } = operation
+      const live = liveOf(found[i]!, nowMs)
+      const current = live === undefined ? undefined : { data: live.data!, ttlSeconds: live.ttl }
+      const put = patchRecord(operation, current)
+      patched.set(operation, { op: 'put', hashKey, rangeKey, condition: undefined, ...put })
+      results.add(put.data)
+      this.patchedBytes += put.data.length
+    })
+    return patched
+  }
+
   /**
    * Tells whether the indexes confirm the version and ttl of a row. A write needs no more of it, and for long data this is much
    * cheaper than the checksum: a put over 400 kB took three times as long with it.
    */
-  #isIndexed(tableId: number, { id, updated_at, ttl }: Omit<Found, 'isDamaged'>): boolean {
+  #isIndexed(tableId: number, { id, updated_at, ttl }: WholeRow): boolean {
     return this.#byTime.get(tableId, updated_at, id) !== null && (ttl === null || this.#byTtl.get(ttl, id) !== null)
   }
 

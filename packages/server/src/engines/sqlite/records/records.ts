@@ -1,8 +1,9 @@
 import { isExpired } from '../../../core/records/expiry.ts'
 import { FoundRecords } from '../../../core/records/find.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
+import { lengthOf } from '../../../core/records/record-patch.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
-import type { Records } from '../../../store/records.ts'
+import type { RecordOperation, Records } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
 import { Scanner } from './scanner.ts'
@@ -11,6 +12,16 @@ interface GetRow {
   data: string
   ttl: number | null
   updated_at: number
+}
+
+/** The characters that the operations bring. */
+export const bytesOf = (operations: RecordOperation[]): number => {
+  let bytes = 0
+  for (const operation of operations) {
+    if (operation.op === 'put') bytes += operation.data.length
+    else if (operation.op === 'patch') bytes += lengthOf(operation.patch)
+  }
+  return bytes
 }
 
 export const sqliteRecords = (store: OpenStore): Records => {
@@ -57,9 +68,8 @@ export const sqliteRecords = (store: OpenStore): Records => {
 
     write(caller, table, operations, nowMs) {
       if (store.role === 'guest') throw new Error('a guest of the store does not write records')
-      let bytes = 0
-      for (const operation of operations) if (operation.op === 'put') bytes += operation.data.length
-      return store.channel.submit({ kind: 'write', fence: store.fence(caller, table), nowMs, operations }, bytes)
+      const fence = store.fence(caller, table)
+      return store.channel.submit({ kind: 'write', fence, nowMs, operations }, bytesOf(operations))
     },
   }
 }

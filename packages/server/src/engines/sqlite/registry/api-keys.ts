@@ -3,6 +3,11 @@ import type { OpenStore } from '../open-store.ts'
 import { leaseMarginMs, registryLeaseMs } from './registry-cache.ts'
 import { type KeyRow, keyColumns, toApiKey } from './rows.ts'
 
+/** A server on the same store uses what it has cached until its lease ends. */
+const awaitLeaseExpiry = async ({ role }: OpenStore): Promise<void> => {
+  if (role === 'guest') await Bun.sleep(registryLeaseMs + leaseMarginMs)
+}
+
 export const sqliteApiKeys = (store: OpenStore): ApiKeys => ({
   find(text) {
     store.watch?.hold()
@@ -27,9 +32,15 @@ export const sqliteApiKeys = (store: OpenStore): ApiKeys => ({
   async revoke(caller, id, nowMs) {
     const fence = store.fence(caller)
     const revoked = await store.channel.submit({ kind: 'revokeApiKey', fence, nowMs, id })
-    // A server on the same store uses what it has cached until its lease ends.
-    if (store.role === 'guest') await Bun.sleep(registryLeaseMs + leaseMarginMs)
+    await awaitLeaseExpiry(store)
     return revoked
+  },
+
+  async roll(caller, roll, nowMs) {
+    const fence = store.fence(caller)
+    const result = await store.channel.submit({ kind: 'rollApiKey', fence, nowMs, roll })
+    await awaitLeaseExpiry(store)
+    return result
   },
 
   noteUse: (uses) => store.channel.submit({ kind: 'recordKeyUse', uses }),

@@ -22,7 +22,7 @@ export const registryLeaseMs = 100
 /** A revocation waits this much longer than the lease, in case a timer of another process is late. */
 export const leaseMarginMs = 50
 
-const epochSql = `SELECT value FROM meta WHERE name = 'registry_epoch'`
+const epochSql = `SELECT value FROM meta WHERE name = 'epoch'`
 const ofActive = isOfActive('org_id')
 const keyByHash = `SELECT ${keyColumns} FROM api_keys WHERE hash = ?1 AND ${ofActive}`
 const keyById = `SELECT ${keyColumns} FROM api_keys WHERE id = ?1 AND ${ofActive}`

@@ -1,9 +1,11 @@
-import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
+import { earlierEnd, type NewApiKey } from '../../../core/api-keys/api-key.ts'
+import { canBeRolled, endsOfRoll } from '../../../core/api-keys/roll-api-key.ts'
 import { CubbyError } from '../../../core/errors.ts'
 import { recoveryMs } from '../../../core/limits.ts'
 import { decodeSecrets, encodeSecrets, rotateSecrets, type StoreSecret } from '../../../core/store-secrets.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
-import type { ApiKey, KeyUse } from '../../../store/api-keys.ts'
+import type { ApiKey, KeyRoll, KeyUse, RollResult } from '../../../store/api-keys.ts'
+import type { Once } from '../../../store/idempotency.ts'
 import type { DeleteOrganizationResult, Organization, RestoreOrganizationResult } from '../../../store/organizations.ts'
 import type { RestoreResult, Table, TableKind } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
@@ -38,6 +40,8 @@ export interface Fence {
   keySeq: number | null
   /** Null for changes of the registry itself, and for attempts of runs: those of a deleted task go on. */
   tableId: number | null
+  /** See `Once`. */
+  once?: Once
 }
 
 /** The registry inside the transaction that is open on `db`: its epoch, fences, tables. None of its writes is on a hot path. */
@@ -52,7 +56,7 @@ export class RegistryWrites {
 
   /** Only revocations, deletions and rotations move it: a missing row is not cached, so a new one is seen without it. */
   epoch(): number {
-    return this.#db.one<{ value: number }>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)!.value
+    return this.#db.one<{ value: number }>(`SELECT value FROM meta WHERE name = 'epoch'`)!.value
   }
 
   /** Call it at the start of each transaction: `checkFence` compares with it. */
@@ -61,7 +65,7 @@ export class RegistryWrites {
   }
 
   moveEpoch(): number {
-    const sql = `UPDATE meta SET value = value + 1 WHERE name = 'registry_epoch' RETURNING value`
+    const sql = `UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value`
     this.#epochNow = this.#db.one<{ value: number }>(sql)!.value
     return this.#epochNow
   }
@@ -185,25 +189,37 @@ export interface OfTable extends OfCaller {
   table: TableName
 }
 
-/** `creatorSeq`: the key that creates it. The first key that the key of a sign-in link creates ends with that link. */
+/** The end may be sooner than when the caller looked the key up: it may have been rolled since. */
+const endOfKey = (db: Connection, seq: number): number | null =>
+  db.one<{ expires_at: number | null }>('SELECT expires_at FROM api_keys WHERE seq = ?1', seq)!.expires_at
+
+/**
+ * `creatorSeq`: the key that creates it, null for a command. The new key ends with it at the latest, except for the first one
+ * that the key of a sign-in link creates.
+ */
 const createKey = (
   { db, registry }: Writers,
   orgId: number,
   key: NewApiKey,
   nowMs: number,
-  creatorSeq?: number | null,
-) => {
+  creatorSeq: number | null = null,
+  rolledFrom: string | null = null,
+): ApiKey => {
   const databases = key.databases === null ? null : JSON.stringify(key.databases)
   const useLink = `UPDATE api_keys SET link = 'used' WHERE seq = ?1 AND link = 'unused'`
-  const takesLinkEnd = key.linkExpiresAtMs !== null && db.change(useLink, creatorSeq ?? null) > 0
-  const expiresAtMs = takesLinkEnd ? key.linkExpiresAtMs : key.expiresAtMs
+  const takesLinkEnd = key.linkExpiresAtMs !== null && db.change(useLink, creatorSeq) > 0
+  const creatorEndMs = creatorSeq === null ? null : endOfKey(db, creatorSeq)
+  const expiresAtMs = takesLinkEnd ? key.linkExpiresAtMs : earlierEnd(key.expiresAtMs, creatorEndMs)
   const row = db.one<KeyRow>(
-    `INSERT INTO api_keys (id, org_id, kind, name, hash, last_four, databases, created_at, expires_at, link)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) RETURNING ${keyColumns}`,
+    `INSERT INTO api_keys (id, org_id, kind, name, hash, last_four, databases, created_at, expires_at, link, rolled_from)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING ${keyColumns}`,
     ...[key.id, orgId, key.kind, key.name, key.hash, key.lastFour, databases, nowMs, expiresAtMs, key.link],
+    rolledFrom,
   )
   return toApiKey(row!, registry.epoch())
 }
+
+const keyOfOrganization = `SELECT ${keyColumns} FROM api_keys WHERE id = ?1 AND org_id = ?2`
 
 const findOrganization = (db: Connection, name: string) =>
   db.one<OrganizationRow & { purging: number }>(
@@ -235,11 +251,24 @@ export const registryCommands = {
     createKey(writers, fence.orgId, key, nowMs, fence.keySeq),
 
   revokeApiKey({ db, registry }: Writers, { fence, id, nowMs }: OfCaller & { id: string }): ApiKey | undefined {
-    const sql = `SELECT ${keyColumns} FROM api_keys WHERE id = ?1 AND org_id = ?2`
-    const present = db.one<KeyRow>(sql, id, fence.orgId)
+    const present = db.one<KeyRow>(keyOfOrganization, id, fence.orgId)
     if (present === undefined || present.revoked_at !== null) return present && toApiKey(present, registry.epoch())
     db.change('UPDATE api_keys SET revoked_at = ?2 WHERE seq = ?1', present.seq, nowMs)
     return toApiKey({ ...present, revoked_at: nowMs }, registry.moveEpoch())
+  },
+
+  rollApiKey(writers: Writers, { fence, roll, nowMs }: OfCaller & { roll: KeyRoll }): RollResult {
+    const { db, registry } = writers
+    const row = db.one<KeyRow>(keyOfOrganization, roll.id, fence.orgId)
+    if (row === undefined) return { outcome: 'missing' }
+    const old = toApiKey(row, registry.epoch())
+    if (!canBeRolled(old, nowMs)) return { outcome: 'inactive', old }
+    const { newKey, oldKey } = endsOfRoll(old, roll.oldEndMs, nowMs)
+    // The new key comes first: a key that rolls itself must not be limited by the end that this gives it.
+    const apiKey = createKey(writers, fence.orgId, { ...roll.key, ...newKey }, nowMs, fence.keySeq, old.id)
+    const sql = 'UPDATE api_keys SET expires_at = ?2, revoked_at = ?3, rolled_to = ?4 WHERE seq = ?1'
+    db.change(sql, old.seq, oldKey.expiresAtMs, oldKey.revokedAtMs, apiKey.id)
+    return { outcome: 'rolled', apiKey: { ...apiKey, epoch: registry.moveEpoch() } }
   },
 
   recordKeyUse({ db }: Writers, { uses }: { uses: KeyUse[] }): void {

@@ -21,10 +21,12 @@ export interface KeyRow {
   expires_at: number | null
   revoked_at: number | null
   link: LinkState | null
+  rolled_from: string | null
+  rolled_to: string | null
 }
 
-export const keyColumns =
-  'seq, id, org_id, kind, name, last_four, databases, created_at, last_used_at, expires_at, revoked_at, link'
+export const keyColumns = `seq, id, org_id, kind, name, last_four, databases, created_at, last_used_at, expires_at, revoked_at,
+  link, rolled_from, rolled_to`
 
 export const toApiKey = (row: KeyRow, epoch: number): ApiKey => ({
   id: row.id,
@@ -39,6 +41,8 @@ export const toApiKey = (row: KeyRow, epoch: number): ApiKey => ({
   expiresAtMs: row.expires_at,
   revokedAtMs: row.revoked_at,
   link: row.link,
+  rolledFrom: row.rolled_from,
+  rolledTo: row.rolled_to,
   epoch,
 })
 

@@ -1,5 +1,6 @@
 import { CubbyError } from '../../../core/errors.ts'
-import type { OperationResult, RecordOperation } from '../../../store/records.ts'
+import { PatchResults } from '../../../core/records/record-patch.ts'
+import type { RecordOperation } from '../../../store/records.ts'
 import {
   type AddResult,
   type BatchedChange,
@@ -9,6 +10,7 @@ import {
   type TaskOperation,
 } from '../../../store/runs.ts'
 import type { Connection } from '../connection.ts'
+import { longestPatched } from '../records/longest-patched.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
 import type { Fence, RegistryWrites } from '../registry/registry-writes.ts'
 import type { RunWrites } from './run-writes.ts'
@@ -17,6 +19,11 @@ import type { RunWrites } from './run-writes.ts'
 type TaskCommand =
   | ({ taskId: number } & Omit<Extract<TaskOperation, { op: 'run' }>, 'task'>)
   | ({ taskId: number } & Omit<Extract<TaskOperation, { op: 'finish' }>, 'task'>)
+
+export interface BatchCommandPart {
+  tableId: number
+  records: RecordOperation[]
+}
 
 interface Writers {
   db: Connection
@@ -35,9 +42,10 @@ class Refused extends Error {
 /** Writes records and runs together, or nothing. Other commands of the same commit are not concerned. */
 export const batch = (
   { db, registry, records, runs }: Writers,
-  command: { fence: Fence; records: RecordOperation[]; tasks: TaskCommand[]; nowMs: number },
-): BatchResult => {
-  const { fence, records: recordOperations, tasks, nowMs } = command
+  command: { fence: Fence; parts: BatchCommandPart[]; tasks: TaskCommand[]; nowMs: number },
+): BatchResult & { patched?: number[] } => {
+  const { fence, parts, tasks, nowMs } = command
+  for (const { tableId } of parts) registry.checkFence({ ...fence, tableId })
   for (const { op, taskId } of tasks) if (op === 'run') registry.checkFence({ ...fence, tableId: taskId })
   const change = (operation: TaskCommand): AddResult | RunChange =>
     operation.op === 'run'
@@ -56,15 +64,15 @@ export const batch = (
       if (refused === 'finished') throw new Error('a finish was refused as a cancel')
       throw new Refused({ applied: false, failedTask: i, refused })
     })
-    let results: OperationResult[] = []
-    if (recordOperations.length > 0) {
-      const written = records.write(fence.tableId!, recordOperations, nowMs)
-      if (!written.applied)
-        throw new Refused({ applied: false, failedRecord: written.failedOperation, current: written.current })
-      results = written.results
-    }
+    const patches = new PatchResults()
+    const patched = parts.map(({ tableId, records: operations }, failedPart) => {
+      const written = records.write(tableId, operations, nowMs, patches)
+      if (written.applied) return longestPatched(written.results)
+      const { failedOperation: failedRecord, current } = written
+      throw new Refused({ applied: false, failedPart, failedRecord, current })
+    })
     db.run('RELEASE batch')
-    return { applied: true, results, runIds, changes }
+    return { applied: true, runIds, changes, patched }
   } catch (error) {
     const isOurs = error instanceof Refused || error instanceof CubbyError
     // Any other error ends the whole transaction: see WriteConnection.

@@ -3,6 +3,7 @@ import type { TimeScan } from '../../../core/records/scan.ts'
 import { isKept, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import type { Runs } from '../../../store/runs.ts'
 import type { OpenStore } from '../open-store.ts'
+import { bytesOf as recordBytesOf } from '../records/records.ts'
 import { isOfActive } from '../registry/rows.ts'
 import { dueRuns, runBytes } from './due-statements.ts'
 import { dueWork } from './due-work.ts'
@@ -145,10 +146,14 @@ export const sqliteRuns = (store: OpenStore): Runs => {
       return store.channel.submit({ kind: 'retryRun', fence, id, nowMs }, bytesOf(task.id, id))
     },
 
-    applyBatch(caller, { table, records, tasks }, nowMs) {
-      const fence = store.fence(caller, table)
+    applyBatch(caller, { parts, tasks }, nowMs) {
+      const fence = store.fence(caller)
       let bytes = 0
-      for (const operation of records) if (operation.op === 'put') bytes += operation.data.length
+      const records = parts.map((part) => {
+        bytes += recordBytesOf(part.records)
+        fence.epoch = Math.min(fence.epoch, part.table.epoch)
+        return { tableId: part.table.id, records: part.records }
+      })
       const commands = tasks.map(({ task, ...others }) => {
         fence.epoch = Math.min(fence.epoch, task.epoch)
         if (others.op === 'run') bytes += others.run.payload.length
@@ -159,7 +164,7 @@ export const sqliteRuns = (store: OpenStore): Runs => {
         }
         return { taskId: task.id, ...others }
       })
-      return store.channel.submit({ kind: 'batch', fence, records, tasks: commands, nowMs }, bytes)
+      return store.channel.submit({ kind: 'batch', fence, parts: records, tasks: commands, nowMs }, bytes)
     },
 
     finishedAmong: (runs) =>

@@ -2,7 +2,7 @@ import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import { StoreDamaged } from '../../../core/store-refused.ts'
 import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
 import type { Run } from '../../../core/tasks/run.ts'
-import type { Dump, DumpedBlob, DumpedRecord } from '../../../store/transfer.ts'
+import type { Dump, DumpedBlob, DumpedIdempotencyKey, DumpedRecord } from '../../../store/transfer.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
 import type { RowCheck } from '../records/row-check.ts'
@@ -87,6 +87,13 @@ export const openDump = (path: string, rowCheck: RowCheck): Dump => {
     runsOf: (taskId) => runs('task_id = ?1 ORDER BY id', taskId),
 
     countRuns: () => db.count('runs'),
+
+    async *idempotencyKeys() {
+      const sql = `SELECT scope_id AS scopeId, scope_kind AS scopeKind, lower(hex(key_hash)) AS keyHash,
+          lower(hex(request_hash)) AS requestHash, org_id AS orgId, created_at AS createdAtMs, result
+        FROM idempotency_keys ORDER BY scope_id, scope_kind, key_hash`
+      yield* db.prepare<DumpedIdempotencyKey, []>(sql).iterate()
+    },
 
     fileMark: () => db.one<{ mark: string }>('SELECT mark FROM file_place')?.mark,
 

@@ -27,10 +27,11 @@ export const load = (
   for (const key of rows.apiKeys ?? []) {
     db.change(
       `INSERT OR IGNORE INTO api_keys (seq, id, org_id, kind, name, hash, last_four, databases, created_at, last_used_at,
-       expires_at, revoked_at, link) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
+       expires_at, revoked_at, link, rolled_from, rolled_to)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
       ...[key.seq, key.id, key.orgId, key.kind, key.name, key.hash, key.lastFour],
       ...[key.databases === null ? null : JSON.stringify(key.databases), key.createdAtMs, key.lastUsedAtMs],
-      ...[key.expiresAtMs, key.revokedAtMs, key.link],
+      ...[key.expiresAtMs, key.revokedAtMs, key.link, key.rolledFrom, key.rolledTo],
     )
   }
   for (const table of rows.tables ?? []) {
@@ -50,6 +51,13 @@ export const load = (
   for (const run of rows.runs ?? []) {
     const changes = db.change(addRun, ...runValues(run))
     if (changes > 0) moveLease(db, { ...run, leaseUntilMs: null }, run)
+  }
+  for (const key of rows.idempotencyKeys ?? []) {
+    db.change(
+      'INSERT OR IGNORE INTO idempotency_keys VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)',
+      ...[key.scopeId, key.scopeKind, Buffer.from(key.keyHash, 'hex'), Buffer.from(key.requestHash, 'hex')],
+      ...[key.orgId, key.createdAtMs, key.result],
+    )
   }
   let lastId = 0
   for (const record of rows.records ?? []) {

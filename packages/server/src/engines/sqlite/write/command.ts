@@ -1,7 +1,8 @@
 import type { ErrorCode } from '../../../core/errors.ts'
 import type { Hint } from '../../../core/hint.ts'
 import { type IndexEntries, slots } from '../../../core/tables/indices.ts'
-import type { Condition, RecordOperation } from '../../../store/records.ts'
+import type { Condition, DeleteOperation, PutOperation, RecordOperation } from '../../../store/records.ts'
+import type { Fence } from '../registry/registry-writes.ts'
 // Only the types are imported: the writer thread alone loads the functions.
 import type { commands } from './commands.ts'
 
@@ -22,6 +23,7 @@ export const makesCachesStale = ({ kind }: Command): boolean =>
   kind === 'deleteTable' ||
   kind === 'deleteTask' ||
   kind === 'revokeApiKey' ||
+  kind === 'rollApiKey' ||
   kind === 'deleteOrganization' ||
   kind === 'rotateSecrets' ||
   kind === 'loadSecrets'
@@ -29,6 +31,7 @@ export const makesCachesStale = ({ kind }: Command): boolean =>
 export interface CommandFailure {
   code: ErrorCode
   message: string
+  field?: string
   hint?: Hint
   /** The log shows it, never the caller. */
   cause?: string
@@ -70,14 +73,21 @@ export const encodeGroup = (commands: Command[]): string => {
       push(bytes)
       continue
     }
-    if (command.kind !== 'write') {
+    if (command.kind !== 'write' || command.operations.some(({ op }) => op === 'patch' || op === 'check')) {
       numbers.push(otherCommand)
       push(JSON.stringify(command))
       continue
     }
     const { fence, operations } = command
     numbers.push(operations.length, fence.epoch, fence.orgId, fence.keySeq, fence.tableId, command.nowMs)
-    for (const operation of operations) {
+    const { once } = fence
+    push(once === undefined ? null : once.scopeKind)
+    if (once !== undefined) {
+      numbers.push(once.scopeId)
+      push(once.keyHash)
+      push(once.requestHash)
+    }
+    for (const operation of operations as (PutOperation | DeleteOperation)[]) {
       const { condition } = operation
       numbers.push(conditionCode(condition), typeof condition === 'object' ? condition.version : 0)
       push(operation.hashKey)
@@ -129,8 +139,12 @@ export const decodeGroup = (group: string): Command[] => {
       commands.push({ ...command, bytes: nextText()! })
       continue
     }
-    const fence = { epoch: next(), orgId: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! }
+    const fence: Fence = { epoch: next(), orgId: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! }
     const nowMs = next()
+    const scopeKind = nextText()
+    if (scopeKind !== null) {
+      fence.once = { scopeKind, scopeId: next(), keyHash: nextText()!, requestHash: nextText()! }
+    }
     const operations: RecordOperation[] = []
     for (let i = 0; i < count; i++) operations.push(nextOperation())
     commands.push({ kind: 'write', fence, nowMs, operations })

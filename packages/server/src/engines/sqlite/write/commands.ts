@@ -1,6 +1,6 @@
 import { fileCommands } from '../files/file-writes.ts'
 import { addChecksums } from '../maintenance/add-checksums.ts'
-import { purgeOrganizations, purgeTables, sweepExpired } from '../maintenance/sweep.ts'
+import { purgeOrganizations, purgeTables, removeOldKeys, sweepExpired } from '../maintenance/sweep.ts'
 import { vacuum } from '../maintenance/vacuumer.ts'
 import { recordCommands } from '../records/record-writes.ts'
 import { registryCommands } from '../registry/registry-writes.ts'
@@ -22,5 +22,5 @@ export const commands = {
   ...taskCommands,
   ...runCommands,
   ...{ batch, expireLeases, fireSchedules, sweepRuns },
-  ...{ sweepExpired, purgeTables, purgeOrganizations, addChecksums, vacuum, load },
+  ...{ sweepExpired, purgeTables, purgeOrganizations, removeOldKeys, addChecksums, vacuum, load },
 }

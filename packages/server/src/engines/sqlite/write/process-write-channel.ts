@@ -118,8 +118,10 @@ export class ProcessWriteChannel implements WriteChannel {
     for (const { waiting, number, outcome } of settled) {
       this.#pending.delete(number)
       if ('value' in outcome) waiting?.resolve(outcome.value)
-      else
-        waiting?.reject(new CubbyError(outcome.failure.code, outcome.failure.message, { hint: outcome.failure.hint }))
+      else {
+        const { code, message, field, hint } = outcome.failure
+        waiting?.reject(new CubbyError(code, message, { field, hint }))
+      }
     }
   }
 
@@ -159,8 +161,8 @@ export const serveWorker = (
     }
     settled.push([number, outcome])
   }
-  const fail = (number: number, { code, message, hint, cause }: CubbyError): void =>
-    answer(number, { failure: { code, message, hint, cause: cause as string } })
+  const fail = (number: number, { code, message, field, hint, cause }: CubbyError): void =>
+    answer(number, { failure: { code, message, field, hint, cause: cause as string } })
   damage.onFirst((cause) => channel.send({ outcomes: [], damage: cause }))
   port.onReadyChange((ready) => channel.send({ outcomes: [], ready }))
   channel.onMessage(({ group, numbers, bytes, damage: met }) => {

@@ -14,6 +14,7 @@ import {
   encodeGroup,
   type Outcome,
 } from './command.ts'
+import { PatchWeights } from './patch-weights.ts'
 import type { WriteChannel, WriterLoad } from './write-channel.ts'
 import { type QueuedWrite, WriteQueue } from './write-queue.ts'
 import type { CommitTimesFile, FromWriter, ToWriter } from './writer-thread.ts'
@@ -26,7 +27,7 @@ const sendAtRequests = 8
 
 const restartPauseMs = 1_000
 
-const nothingInFlight = { requests: 0, bytes: 0 }
+const nothingInFlight = { requests: 0, weight: 0 }
 
 /** A failure of the disk, after which this process must end: see disk-failure.ts. */
 export interface DiskFailure {
@@ -68,6 +69,7 @@ export class ThreadWriteChannel implements WriteChannel {
   readonly #options: ThreadWriteChannelOptions
   readonly #log: Log
   readonly #queue = new WriteQueue()
+  readonly #patchWeights = new PatchWeights()
   readonly #checkpointer: Checkpointer
   readonly #vacuumer: Vacuumer
   onCommit: (commands: Command[]) => void = () => {}
@@ -75,7 +77,7 @@ export class ThreadWriteChannel implements WriteChannel {
   #writer!: Thread<ToWriter, FromWriter>
   /** The writes that were sent to the writer and not answered yet, in the order in which they were sent. */
   #inFlight: QueuedWrite[] = []
-  #bytesInFlight = 0
+  #weightInFlight = 0
   #walPendingPages = 0
   #acceptedThisTurn = 0
   #sendScheduled = false
@@ -169,7 +171,9 @@ export class ThreadWriteChannel implements WriteChannel {
   submit<K extends CommandKind>(command: CommandOf<K>, bytes = 0): Promise<CommandResult<K>> {
     return new Promise((resolve, reject) => {
       if (!this.ready) throw unavailable()
-      this.#queue.push({ command: command as Command, bytes, resolve: resolve as (value: unknown) => void, reject })
+      const weight = bytes + this.#patchWeights.of(command as Command)
+      const settle = { resolve: resolve as (value: unknown) => void, reject }
+      this.#queue.push({ command: command as Command, bytes, weight, ...settle })
       if (++this.#acceptedThisTurn >= sendAtRequests) this.#send()
       else this.#scheduleSend()
     })
@@ -218,11 +222,11 @@ export class ThreadWriteChannel implements WriteChannel {
     this.#acceptedThisTurn = 0
     const { writerRuns, holdsWrites } = this.#checkpointer.state
     if (!writerRuns || holdsWrites || this.#queue.empty) return
-    const group = this.#queue.take({ requests: this.#inFlight.length, bytes: this.#bytesInFlight })
+    const group = this.#queue.take({ requests: this.#inFlight.length, weight: this.#weightInFlight })
     if (group.length === 0) return
     for (const write of group) {
       this.#inFlight.push(write)
-      this.#bytesInFlight += write.bytes
+      this.#weightInFlight += write.weight
     }
     this.#writer.post({ group: encodeGroup(group.map((write) => write.command)) })
   }
@@ -257,7 +261,8 @@ export class ThreadWriteChannel implements WriteChannel {
 
   #takeSettled(outcomes: Outcome[]): Settled[] {
     return this.#inFlight.splice(0, outcomes.length).map((write, i) => {
-      this.#bytesInFlight -= write.bytes
+      this.#weightInFlight -= write.weight
+      this.#patchWeights.note(write.command, outcomes[i]!)
       return { write, outcome: outcomes[i]! }
     })
   }
@@ -269,14 +274,14 @@ export class ThreadWriteChannel implements WriteChannel {
         write.resolve(outcome.value)
         continue
       }
-      const { code, message, hint, cause } = outcome.failure
+      const { code, message, field, hint, cause } = outcome.failure
       // Each cause is logged once per commit: on a full disk every request of every commit fails with the same one.
       if (code === 'store_damaged') {
         // Without a cause, only the one record that a condition was for is damaged: the store itself is not.
         if (cause !== undefined) guard(() => this.onDamage(cause))
       } else if (cause !== logged) this.#log('error', 'write failed', { code, cause })
       logged = cause
-      write.reject(new CubbyError(code, message, { hint, cause }))
+      write.reject(new CubbyError(code, message, { field, hint, cause }))
     }
   }
 
@@ -337,7 +342,7 @@ export class ThreadWriteChannel implements WriteChannel {
     )
     for (const write of this.#inFlight) write.reject(unknown)
     this.#inFlight = []
-    this.#bytesInFlight = 0
+    this.#weightInFlight = 0
     while (!this.#queue.empty) for (const write of this.#queue.take(nothingInFlight)) write.reject(unavailable())
     this.#checkpointer.note({ kind: 'writerLost' })
     this.#noteReady()

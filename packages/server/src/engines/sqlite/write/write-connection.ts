@@ -1,19 +1,24 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { claimBytesMax, commitBytesMax } from '../../../core/limits.ts'
+import type { Once } from '../../../store/idempotency.ts'
 import { Connection } from '../connection.ts'
 import { causeOf, codeOf, damageHint, damageMessage, isDamage } from '../disk/damage.ts'
 import { faultPoint } from '../disk/fault-point.ts'
 import { RecordWrites } from '../records/record-writes.ts'
-import { RegistryWrites } from '../registry/registry-writes.ts'
+import { type Fence, RegistryWrites } from '../registry/registry-writes.ts'
 import { RunWrites } from '../runs/run-writes.ts'
 import { TaskWrites } from '../tasks/task-writes.ts'
 import type { Command, CommandFailure, Outcome } from './command.ts'
 import { commands } from './commands.ts'
+import { IdempotencyKeyWrites } from './idempotency-key-writes.ts'
 
 const cacheKib = 65_536
 
 /** A commit ends after the claim that reaches this: with it, claims make up at most half of what a commit may have. */
 const claimedBytesMax = commitBytesMax / 2 - claimBytesMax
+
+/** The same for patches, whose requests do not tell how much they read and write. */
+const patchedBytesMax = (commitBytesMax * 2) / 5
 
 /** The functions of commands.ts take parts of this. */
 interface Writers {
@@ -22,11 +27,15 @@ interface Writers {
   registry: RegistryWrites
   tasks: TaskWrites
   runs: RunWrites
+  idempotencyKeys: IdempotencyKeyWrites
   /** True if the transaction has no other command. */
   isAlone: boolean
   /** Tests set it: see fault-point.ts. */
   faults: string | undefined
 }
+
+/** A command of a request. */
+type OfRequest = Command & { fence: Fence; nowMs: number }
 
 type Apply = (writers: Writers, command: Command) => unknown
 
@@ -65,7 +74,8 @@ export class WriteConnection {
     const registry = new RegistryWrites(db)
     const tasks = new TaskWrites(db)
     const runs = new RunWrites(db, tasks)
-    this.#writers = { db, records, registry, tasks, runs, isAlone: false, faults: this.#faults }
+    const idempotencyKeys = new IdempotencyKeyWrites(db)
+    this.#writers = { db, records, registry, tasks, runs, idempotencyKeys, isAlone: false, faults: this.#faults }
   }
 
   /** After a failed commit the state of the connection is not trusted. */
@@ -89,7 +99,7 @@ export class WriteConnection {
   }
 
   /**
-   * Returns one outcome per command, in order. An error of the store is an outcome too. Claims may make a commit too large:
+   * Returns one outcome per command, in order. An error of the store is an outcome too. Claims and patches may make a commit too large:
    * then it ends after the first commands, and there are outcomes only for those. Commit the others next.
    */
   commit(group: Command[]): Outcome[] {
@@ -103,14 +113,15 @@ export class WriteConnection {
     if (faults !== undefined) faultPoint(faults, 'begun')
     let outcomes: Outcome[]
     try {
-      const { registry, runs } = this.#writers
+      const { records, registry, runs } = this.#writers
       registry.readEpoch()
       outcomes = []
       runs.claimedBytes = 0
+      records.patchedBytes = 0
       this.#writers.isAlone = group.length === 1
       for (const command of group) {
         outcomes.push(this.#attempt(command))
-        if (runs.claimedBytes >= claimedBytesMax) break
+        if (runs.claimedBytes >= claimedBytesMax || records.patchedBytes >= patchedBytesMax) break
       }
       if (faults !== undefined) faultPoint(faults, 'statement')
     } catch (error) {
@@ -147,12 +158,27 @@ export class WriteConnection {
   /** A command that is rejected with a CubbyError has written nothing. */
   #attempt(command: Command): Outcome {
     try {
+      const once = 'fence' in command ? command.fence.once : undefined
       if ('fence' in command) this.#writers.registry.checkFence(command.fence)
-      return { value: (commands[command.kind] as Apply)(this.#writers, command) }
+      return { value: once === undefined ? this.#apply(command) : this.#applyOnce(once, command as OfRequest) }
     } catch (error) {
       if (!(error instanceof CubbyError)) throw error
-      return { failure: { code: error.code, message: error.message, hint: error.hint } }
+      return { failure: { code: error.code, message: error.message, hint: error.hint, field: error.field } }
     }
+  }
+
+  #apply(command: Command): unknown {
+    return (commands[command.kind] as Apply)(this.#writers, command)
+  }
+
+  /** The result of the command, or that of an earlier one for the same request. */
+  #applyOnce(once: Once, command: OfRequest): unknown {
+    const { idempotencyKeys } = this.#writers
+    const earlier = idempotencyKeys.find(once)
+    if (earlier !== undefined) return earlier
+    const result = this.#apply(command)
+    idempotencyKeys.keep(once, command.fence.orgId, command.nowMs, result)
+    return result
   }
 
   /** The number of pages in the WAL, and of those that are in the database file too. */

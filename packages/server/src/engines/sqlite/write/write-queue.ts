@@ -8,6 +8,8 @@ import type { Command } from './command.ts'
 export interface QueuedWrite {
   command: Command
   bytes: number
+  /** The bytes that it takes of a commit. */
+  weight: number
   resolve(value: unknown): void
   reject(error: unknown): void
 }
@@ -54,18 +56,18 @@ export class WriteQueue {
   }
 
   /** Takes requests in turn, up to one commit's worth, less what is in flight. */
-  take(inFlight: { requests: number; bytes: number }): QueuedWrite[] {
+  take(inFlight: { requests: number; weight: number }): QueuedWrite[] {
     const requestsMax = commitRequestsMax - inFlight.requests
-    const bytesMax = commitBytesMax - inFlight.bytes
+    const weightMax = commitBytesMax - inFlight.weight
     const taken: QueuedWrite[] = []
-    let bytes = 0
+    let weight = 0
     for (let next = this.#queued.peek(); next !== undefined && taken.length < requestsMax; next = this.#queued.peek()) {
       const isAlone = inFlight.requests + taken.length === 0
-      if (!isAlone && bytes + next.bytes > bytesMax) break
+      if (!isAlone && weight + next.weight > weightMax) break
       this.#queued.shift()
       this.#giveBack(next)
       taken.push(next)
-      bytes += next.bytes
+      weight += next.weight
     }
     return taken
   }
