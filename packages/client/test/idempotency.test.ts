@@ -11,7 +11,7 @@ beforeEach(() => {
 })
 afterEach(() => timers.restore())
 
-const answer = (): Response => json({ hashKey: 'a', id: 'r-1', updatedAt: 5 })
+const answer = (): Response => json({ hashKey: 'a', data: {}, id: 'r-1', updatedAt: 5 })
 
 const send = async (replies: Reply[], call: (cubby: Cubby) => Promise<unknown>) => {
   const { cubby, requests } = fakeCubby(replies)
@@ -22,6 +22,15 @@ const send = async (replies: Reply[], call: (cubby: Cubby) => Promise<unknown>) 
 const tableOf = (cubby: Cubby) => cubby.db('app').table('orders')
 const mailOf = (cubby: Cubby) => cubby.db('app').task('mail')
 const keyOf = ({ headers }: { headers: Record<string, string> }): string | undefined => headers['idempotency-key']
+
+test('the record of a patch that was applied before its answer was lost is read', async () => {
+  const replayed = json({ hashKey: 'a', updatedAt: 5 }, 200, { 'idempotency-replayed': 'true' })
+  const { cubby, requests } = fakeCubby([broken(), replayed, answer()])
+  expect(await tableOf(cubby).patch('a', { increment: { '/n': 1 } })).toMatchObject({ data: {}, updatedAt: 5 })
+  expect(requests.map(({ method }) => method)).toEqual(['PATCH', 'PATCH', 'GET'])
+  const minimal = fakeCubby([json({ hashKey: 'a', updatedAt: 5 })])
+  expect(await tableOf(minimal.cubby).patch('a', {}, { minimal: true })).toEqual({ hashKey: 'a', updatedAt: 5 })
+})
 
 describe('a request that the client makes safe by itself', () => {
   const calls: [string, (cubby: Cubby) => Promise<unknown>][] = [

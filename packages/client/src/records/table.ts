@@ -153,7 +153,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     options: SaveOptions & { minimal?: boolean } = {},
   ): Promise<unknown> {
     const condition = parseCondition({ ...(key as RecordKey), ...options })
-    return this.#send(
+    const record = await this.#send<MinimalRecordResponse>(
       {
         method: 'PATCH',
         path: this.#path,
@@ -163,6 +163,9 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
       },
       options,
     )
+    // A repeated request, which was applied before its answer was lost, is answered without data.
+    if (options.minimal || 'data' in record) return record
+    return (await this.findOne(record, options)) ?? record
   }
 
   /** The record, or undefined if it does not exist. */

@@ -319,6 +319,16 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     field: 'cursor',
     hint: 'Send the cursor of the previous answer with an otherwise identical request, or leave it out for the first page.',
   },
+  not_a_number: {
+    message: 'operations[0].increment["/status"] leads to "open"; it takes a number, or a member that is missing.',
+    field: 'operations[0].increment["/status"]',
+    hint: 'Set the place to a number first; merge does it in the same request.',
+  },
+  not_an_array: {
+    message: 'operations[0].append["/status"] leads to "open"; it takes an array, or a member that is missing.',
+    field: 'operations[0].append["/status"]',
+    hint: 'Set the place to an array first; merge does it in the same request.',
+  },
   idempotency_key_reused: {
     message: 'Another request was applied under this idempotency key; nothing was changed.',
     field: 'Idempotency-Key',

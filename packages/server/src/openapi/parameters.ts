@@ -55,6 +55,9 @@ const signedParameter = (name: string, description: string): Parameter => ({
 })
 
 /** Parameters by their name in the path, the query string or the headers; for those of items see `parameterAt`. */
+const keyCharacters = `[!#-+\\--\\[\\]-~]{1,${idempotencyKeyCharactersMax}}`
+const idempotencyKeyPattern = `^(${keyCharacters}|"${keyCharacters}")$`
+
 export const parameters = {
   db: fromInput('getRecord', 'db', 'path'),
   table: fromInput('getRecord', 'table', 'path'),
@@ -171,7 +174,7 @@ export const parameters = {
     name: 'Idempotency-Key',
     in: 'header',
     description: `Makes the request safe to repeat: with the same key, method, path, conditions and body it is applied once, and gets the same answer again for at least 24 hours. 1 to ${idempotencyKeyCharactersMax} visible ASCII characters except \`"\`, \`\\\` and \`,\`, bare or in double quotes. A UUID fits.`,
-    schema: { type: 'string' },
+    schema: { type: 'string', pattern: idempotencyKeyPattern },
   },
   Range: {
     name: 'Range',

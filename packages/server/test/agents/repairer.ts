@@ -147,7 +147,7 @@ const rules: Rule[] = [
   },
   // Another place.
   (attempt, { hint, field }) => {
-    const [, list, data] = /It belongs into (\w+): \[|goes into (\w+)\./.exec(hint) ?? []
+    const [, list, data] = /It belongs into (\w+): \[|^Put the contents of the record into (\w+)\./.exec(hint) ?? []
     if (list !== undefined) return again(attempt, moved(attempt.body, pathOf(field), [list], true))
     if (data === undefined) return undefined
     const path = pathOf(field)

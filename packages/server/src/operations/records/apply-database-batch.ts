@@ -233,6 +233,17 @@ export const applyDatabaseBatchOperation = defineOperation({
           hint: `Read the record again, apply your change to it, and write with its new version, ${firstOrderAt}.`,
         },
       },
+      {
+        name: 'nullInIndex',
+        summary: 'An indexed field that holds null',
+        input: { db: 'app', operations: [{ op: 'put', table: 'orders', hashKey: 'bob', data: { status: null } }] },
+        error: {
+          code: 'invalid_index_value',
+          message: 'data.status is null; index i1 takes a string, number or boolean.',
+          field: 'operations[0].data.status',
+          hint: 'Store it under another field, or leave data.status out: the index is sparse.',
+        },
+      },
     ],
   }),
 })
