@@ -45,7 +45,7 @@ export class PatchWeights {
     if (!('value' in outcome) || (command.kind !== 'write' && command.kind !== 'batch')) return
     const { results = [], patched } = outcome.value as { results?: OperationResult[]; patched?: number[] }
     const longest = patched ?? [longestPatched(results)]
-    partsOf(command).forEach(({ tableId }, i) => this.#note(tableId, longest[i] ?? 0))
+    for (const [i, { tableId }] of partsOf(command).entries()) this.#note(tableId, longest[i] ?? 0)
   }
 
   #note(tableId: number, length: number): void {
