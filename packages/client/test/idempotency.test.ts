@@ -38,6 +38,7 @@ describe('a request that the client makes safe by itself', () => {
     ['patch, with an option without value', (cubby) => tableOf(cubby).patch('a', {}, { idempotencyKey: undefined! })],
     ['run with key', (cubby) => mailOf(cubby).run({}, { key: 'k' })],
     ['run', (cubby) => mailOf(cubby).run({})],
+    ['run, with options without value', (cubby) => mailOf(cubby).run({}, { id: undefined!, key: undefined! })],
   ]
 
   test.each(calls)('%s is sent again after a lost answer, unchanged', async (_, call) => {

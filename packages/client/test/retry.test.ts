@@ -85,6 +85,12 @@ describe('writes', () => {
         remove: () => table.remove('a'),
         batch: () => table.batch([{ op: 'delete', hashKey: 'a' }]),
         'batch with ifAbsent': () => table.batch([{ op: 'put', hashKey: 'a', data: {}, ifAbsent: true }]),
+        // The check holds the second time too.
+        'batch with a check of a version': () =>
+          app.batch([
+            { op: 'check', table: 'users', hashKey: 'a', ifMatch: 5 },
+            { op: 'patch', table: 'orders', hashKey: 'a', increment: { '/n': 1 } },
+          ]),
         'create of a table': () => app.tables.create('orders'),
         'drop of a table': () => app.tables.drop('orders'),
         'restore of a table': () => app.tables.restore('orders'),

@@ -59,7 +59,9 @@ export const writeOperation = (operation: RecordKey & Condition & { op: string }
   return {
     key: operation,
     json: JSON.stringify({ ...putFields(operation as never), ...(ifUpdatedAt !== undefined && { ifUpdatedAt }) }),
-    guarded: typeof ifUpdatedAt === 'number',
+    // A check holds again after the batch was applied: it changes no version.
+    guarded: typeof ifUpdatedAt === 'number' && operation.op !== 'check',
+    repeatable: operation.op === 'check',
   }
 }
 

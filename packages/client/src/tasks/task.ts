@@ -84,9 +84,11 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
    * payload instead.
    */
   async run(payload?: SaveData<Payload>, options: RunOptions & OnceOptions = {}): Promise<RunHandle<Payload, Result>> {
-    const { id, key, idempotencyKey } = options
-    const hasId = id !== undefined || (key === undefined && idempotencyKey === undefined)
-    const fields = { ...(hasId && { id: `run_${makeUpKey()}` }), ...bodyOf(options), payload }
+    const { key, idempotencyKey } = options
+    const isUnguarded = key === undefined && idempotencyKey === undefined
+    const id = options.id ?? (isUnguarded ? `run_${makeUpKey()}` : undefined)
+    const hasId = id !== undefined
+    const fields = { ...bodyOf(options), id, payload }
     const call = {
       method: 'POST',
       path: `${this.#path}/run`,

@@ -103,6 +103,10 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
   { methods: 'PATCH', path: record, say: patched },
   { methods: 'PATCH', path: `${record}/:rangeKey`, say: patched },
   { methods: 'PUT PATCH', path: '/v1/:db/:table/batch', say: batched },
+  // These words are keys of records too.
+  { methods: 'PATCH', path: '/v1/:db/:table/query', say: patched },
+  { methods: 'PATCH', path: '/v1/:db/:table/find', say: patched },
+  { methods: 'PATCH', path: '/v1/:db/:table/restore', say: patched },
   { methods: 'POST PUT', path: '/v1/:db', say: tableCreated },
   { methods: 'DELETE', path: '/v1/:db', say: tablesDeleted },
   { methods: 'POST', path: item, say: itemWritten },

@@ -399,6 +399,28 @@ describe('a repeated request', () => {
     expect(await countOf(hashKey)).toBe(1)
   })
 
+  test('is not refused because a table of its batch is gone, or was created anew with another index', async () => {
+    const gone = await service.table()
+    const hashKey = freshKey()
+    const operations = [
+      { op: 'patch', table: table.name, ...countTo(hashKey) },
+      { op: 'put', table: gone.name, hashKey, data: { status: [] } },
+    ]
+    const send = (headers: Headers) => service.api.post(`/v1/${table.db}/_batch`, { operations }, headers)
+    const key = withKey(freshKey())
+    const first = await send(key)
+    ok(first)
+    ok(await service.api.delete(gone.path))
+    const second = await send(key)
+    expect([second.status, second.text, isReplay(second)]).toEqual([200, first.text, true])
+    refused(await send(withKey(freshKey())), 404, 'table_not_found', 'operations[1].table')
+    ok(await service.api.post(gone.path, { indices: { i1: { hashField: 'status' } } }), 201)
+    const third = await send(key)
+    expect([third.status, third.text, isReplay(third)]).toEqual([200, first.text, true])
+    refused(await send(withKey(freshKey())), 400, 'invalid_index_value', 'operations[1].data.status')
+    expect(await countOf(hashKey)).toBe(1)
+  })
+
   test('is answered after its table was deleted and restored, and after a restart', async () => {
     const own = await makeTable(service.api)
     const key = withKey(freshKey())

@@ -118,7 +118,8 @@ export const applyDatabaseBatch = async (
   runSlices: RunSlices = runThrough,
 ): Promise<BatchOutput> => {
   const { db, operations } = input
-  const groups = await groupByTable(access, input, nowMs)
+  // If the request was applied before, its tables may be gone, or have other indices.
+  const groups = access.once?.kept === undefined ? await groupByTable(access, input, nowMs) : []
   const parts: BatchPart[] = []
   for (const { table, operations: batch, positions } of groups) {
     parts.push({ table, records: await runSlices(toRecordOperations(batch, table.indices, positions)) })
