@@ -569,4 +569,13 @@ describe('patch', () => {
     expect(requests).toHaveLength(3)
     expect(new Set(requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
   })
+
+  test('a number that JSON cannot say is refused: as null it would remove a member', async () => {
+    const { table, requests } = fakeCubby([])
+    const refusal = { code: 'invalid_request', field: 'a' }
+    expect(await failureOf(table.patch('x', { merge: { a: Number.NaN } }))).toMatchObject(refusal)
+    const operation = { op: 'patch', hashKey: 'x', merge: { a: Number.POSITIVE_INFINITY } } as const
+    expect(await failureOf(table.batch([operation]))).toMatchObject(refusal)
+    expect(requests).toEqual([])
+  })
 })

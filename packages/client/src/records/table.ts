@@ -58,11 +58,20 @@ export const writeOperation = (operation: RecordKey & Condition & { op: string }
   const ifUpdatedAt = checkOperation(operation, prefix)
   return {
     key: operation,
-    json: JSON.stringify({ ...putFields(operation as never), ...(ifUpdatedAt !== undefined && { ifUpdatedAt }) }),
+    json: JSON.stringify(
+      { ...putFields(operation as never), ...(ifUpdatedAt !== undefined && { ifUpdatedAt }) },
+      operation.op === 'patch' ? refuseNotANumber : undefined,
+    ),
     // A check holds again after the batch was applied: it changes no version.
     guarded: typeof ifUpdatedAt === 'number' && operation.op !== 'check',
     repeatable: operation.op === 'check',
   }
+}
+
+/** JSON would turn it into null, which removes a member in a merge. */
+const refuseNotANumber = (name: string, value: unknown): unknown => {
+  if (typeof value !== 'number' || Number.isFinite(value)) return value
+  throw refusal('invalid_request', name, `is ${value}, which JSON cannot say.`)
 }
 
 /** Several requests cannot have one key. */
@@ -160,7 +169,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
         method: 'PATCH',
         path: this.#path,
         effect: 'once',
-        body: JSON.stringify({ ...change, ...parseKey(key), ttl: ttlSeconds(change.ttl) }),
+        body: JSON.stringify({ ...change, ...parseKey(key), ttl: ttlSeconds(change.ttl) }, refuseNotANumber),
         headers: writeHeaders(condition, { ...options, idempotencyKey: options.idempotencyKey ?? makeUpKey() }),
       },
       options,
