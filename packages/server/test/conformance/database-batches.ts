@@ -79,8 +79,27 @@ export const databaseBatchCases = (it: Case): void => {
     expect(await fixture.names(timeScan())).toEqual(['a'])
   })
 
-  // Without the lock of the absent name both would be written.
-  it('batches over tables: of racing batches that check the same absent name one is applied', async ({ engine }) => {
+  // Without a lock of what is checked, each would see that the other's record is not there.
+  it('batches over tables: of two that check what the other writes, one is applied', async ({ engine }) => {
+    const tenant = await makeTenant(engine)
+    const [left, right] = await Promise.all(['left', 'right'].map((name) => makeFixture(engine, {}, { tenant, name })))
+    const claim = (own: Fixture, other: Fixture, name: string): Promise<BatchResult> => {
+      const parts = [
+        { table: own.table, records: [putOf(own.table, name)] },
+        { table: other.table, records: [checkOf(name, 'absent')] },
+      ]
+      return engine.runs.applyBatch(tenant.caller, { parts, tasks: [] }, startMs)
+    }
+    const rounds = numbered(20, 'r').map(async (name) => {
+      const results = await Promise.all([claim(left!, right!, name), claim(right!, left!, name)])
+      expect(results.filter(({ applied }) => applied)).toHaveLength(1)
+    })
+    await Promise.all(rounds)
+    const written = [...(await left!.names(timeScan())), ...(await right!.names(timeScan()))]
+    expect(written.sort()).toEqual(numbered(20, 'r'))
+  })
+
+  it('batches over tables: of racing batches that want the same absent name one is applied', async ({ engine }) => {
     const tenant = await makeTenant(engine)
     const people = await makeFixture(engine, {}, { tenant, name: 'people' })
     const names = await makeFixture(engine, {}, { tenant, name: 'names' })
