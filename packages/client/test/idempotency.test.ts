@@ -114,11 +114,13 @@ describe('the option idempotencyKey', () => {
   })
 })
 
-test('a refusal after a lost answer means that nothing was applied; that of the API key does not', async () => {
+test('a refusal after a lost answer means that nothing was applied; that of the API key, or of a table that is gone, does not', async () => {
   for (const [status, code, told] of [
     [412, 'precondition_failed', 'precondition_failed'],
     [409, 'not_a_number', 'not_a_number'],
     [422, 'idempotency_key_reused', 'idempotency_key_reused'],
+    // The key of the request went with its table.
+    [404, 'table_not_found', 'outcome_unknown'],
     [403, 'revoked_api_key', 'outcome_unknown'],
     [401, 'invalid_api_key', 'outcome_unknown'],
   ] as const) {

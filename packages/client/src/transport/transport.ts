@@ -116,9 +116,12 @@ const readResponse = <T>(
   return { error: new CubbyError('internal', message, { status }), unanswered: false, retryAfterMs }
 }
 
-/** With an idempotency key, a request that is rejected for what it says was not applied before. */
+/**
+ * With an idempotency key, a request that is rejected for what it says was not applied before. Of one whose table or task is gone
+ * that is not known: its key went with it.
+ */
 const tellsOfAll = ({ headers }: Call, status: number): boolean =>
-  headers?.['idempotency-key'] !== undefined && [400, 404, 409, 412, 413, 422].includes(status)
+  headers?.['idempotency-key'] !== undefined && [400, 409, 412, 413, 422].includes(status)
 
 export const createSend = (client: CubbyOptions): Send => {
   const base = parseAddress(client?.url)
