@@ -7,7 +7,7 @@ const MIB = 1024 * KIB
 const GIB = 1024 * MIB
 
 // Requests.
-/** A put, a find, a run, a finish or the declaration of a task. */
+/** A put, a patch, a find, a run, a finish or the declaration of a task. */
 export const bodyBytesMax = 1 * MIB
 export const batchBodyBytesMax = 12 * MIB
 /** A body without a record: a query, a table's declaration, a restore, an API key. */

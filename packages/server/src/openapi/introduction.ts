@@ -13,7 +13,7 @@ export const introduction = `Cubby stores JSON records in tables, and files in b
 
 ## Requests
 
-Bodies are JSON in UTF-8, at most ${binaryBytes(plainBodyBytesMax)} (a put, a find, a run, a finish or the declaration of a task: ${binaryBytes(bodyBytesMax)}, a batch: ${binaryBytes(batchBodyBytesMax)}); the body of an upload is the bytes of the file, at most ${binaryBytes(fileBytesMax)}. A body without a content type is read as JSON. Nothing is ignored: an unknown field or query parameter is rejected by name, and so is a condition on a request that does not support it.
+Bodies are JSON in UTF-8, at most ${binaryBytes(plainBodyBytesMax)} (a put, a patch, a find, a run, a finish or the declaration of a task: ${binaryBytes(bodyBytesMax)}, a batch: ${binaryBytes(batchBodyBytesMax)}); the body of an upload is the bytes of the file, at most ${binaryBytes(fileBytesMax)}. A body without a content type is read as JSON. Nothing is ignored: an unknown field or query parameter is rejected by name, and so is a condition on a request that does not support it.
 
 Paths are matched exactly: an empty segment or a trailing slash is 404. Percent-encode each key in a path once. Some proxies decode \`%2F\`; if yours may do so, use \`find\` to read records whose keys contain \`/\`, and a batch to delete them.
 

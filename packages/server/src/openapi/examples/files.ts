@@ -1,7 +1,7 @@
 import { createAvatars } from '../../operations/buckets/examples.ts'
 import { fileExampleAt, given, picture, stored, thePicture } from '../../operations/files/examples.ts'
 import { base, expiresAt, publish, signedUrl, urlKeyId, urlSignature } from '../../operations/files/url-examples.ts'
-import { errorBody } from '../errors.ts'
+import { errorBody } from '../error-examples.ts'
 import { givenStep, type HttpExample } from './http-example.ts'
 
 // Examples that only HTTP has: revalidation, ranges, and URLs.

@@ -7,7 +7,7 @@ import { type CatalogueEntry, findOperation } from '../../operations/catalogue.t
 import type { Example, ExampleCall, ExampleError } from '../../operations/example.ts'
 import type { AnyOperation, Route } from '../../operations/operation.ts'
 import { pathNames } from '../../operations/parse-input.ts'
-import { errorBody } from '../errors.ts'
+import { errorBody } from '../error-examples.ts'
 import { clientCall, type WrittenCall } from '../samples/client-call.ts'
 import type { GivenStep } from '../types.ts'
 

@@ -10,12 +10,13 @@ import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 import type { ElementList } from '../../core/text/list-body.ts'
 import type { Condition, RecordOperation } from '../../store/records.ts'
+import type { BatchPart } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
 import { readBatch, refuseWrongCount } from '../batch-body.ts'
 import { inOrders, laterAt, secondOrderAt, withClientCondition } from '../example.ts'
 import { notFound, requireTable, writeRecords } from '../lifecycle.ts'
-import { scopeOfTable } from '../once.ts'
+import { type IdempotencyScope, scopeOfTable } from '../once.ts'
 import { defineOperation } from '../operation.ts'
 import { applyOperations, type Positioned } from '../runs/apply-operations.ts'
 import { orderWithMail } from '../runs/examples.ts'
@@ -133,7 +134,7 @@ const toRecordOperation = (operation: RecordBatchOperation, indices: Indices, po
 }
 
 /** `positions`: those of the operations in the request; absent if they are all. */
-export function* toRecordOperations(
+function* toRecordOperations(
   batch: RecordBatchOperation[],
   indices: Indices,
   positions?: number[],
@@ -183,32 +184,59 @@ export const applyBatch = async (
 /** A batch that also adds or finishes runs. */
 const applyWithRuns = async (
   access: Access,
-  input: ApplyBatchInput,
+  { db, ...input }: ApplyBatchInput,
   table: Table,
   nowMs: number,
   runSlices: RunSlices,
 ): Promise<BatchOutput> => {
-  const records: Positioned<RecordBatchOperation>[] = []
-  const tasks: Positioned<TaskBatchOperation>[] = []
+  const group: TableGroup = { table, operations: [], positions: [] }
   for (const [position, operation] of input.operations.entries()) {
-    if (isTaskOperation(operation)) tasks.push({ position, operation })
-    else records.push({ position, operation })
+    if (!isTaskOperation(operation)) addToGroup(group, operation, position)
   }
-  const positions = records.map(({ position }) => position)
-  const batch = records.map(({ operation }) => operation)
-  const operations = await runSlices(toRecordOperations(batch, table.indices, positions))
-  const parts = [{ table, records: operations }]
-  const written = await applyOperations(access, scopeOfTable(table), input.db, parts, tasks, nowMs).catch(
-    async (error) => {
-      // The table was deleted since it was looked up.
-      const isGone = error instanceof CubbyError && error.code === 'table_not_found'
-      throw isGone ? await notFound('table', access, input, nowMs) : error
-    },
+  const scope = scopeOfTable(table)
+  return applyGroups(access, scope, db, [group], input.operations, nowMs, runSlices).catch(async (error) => {
+    // The table was deleted since it was looked up.
+    const isGone = error instanceof CubbyError && error.code === 'table_not_found'
+    throw isGone ? await notFound('table', access, { db, table: input.table }, nowMs) : error
+  })
+}
+
+/** The operations of a batch on the records of one table, and their places in the request. */
+export interface TableGroup {
+  table: Table
+  operations: RecordBatchOperation[]
+  positions: number[]
+}
+
+export const addToGroup = (group: TableGroup, operation: RecordBatchOperation, position: number): void => {
+  group.operations.push(operation)
+  group.positions.push(position)
+}
+
+/** Writes the records of tables together with the runs of the batch `operations`. Throws what refuses one of them. */
+export const applyGroups = async (
+  access: Access,
+  scope: IdempotencyScope,
+  db: string,
+  groups: TableGroup[],
+  operations: readonly (TaskBatchOperation | { op: RecordBatchOperation['op'] })[],
+  nowMs: number,
+  runSlices: RunSlices,
+): Promise<BatchOutput> => {
+  const parts: BatchPart[] = []
+  for (const { table, operations: batch, positions } of groups) {
+    parts.push({ table, records: await runSlices(toRecordOperations(batch, table.indices, positions)) })
+  }
+  const tasks = operations.flatMap((operation, position): Positioned<TaskBatchOperation>[] =>
+    isTaskOperation(operation) ? [{ position, operation }] : [],
   )
+  const written = await applyOperations(access, scope, db, parts, tasks, nowMs)
   if (!written.applied) {
-    throw preconditionFailed(written.current, `operations[${positions[written.failedRecord]}].ifUpdatedAt`)
+    const position = groups[written.failedPart]!.positions[written.failedRecord]
+    throw preconditionFailed(written.current, `operations[${position}].ifUpdatedAt`)
   }
-  return { count: input.operations.length, runs: written.runIds }
+  const count = operations.length
+  return tasks.length === 0 ? { count } : { count, runs: written.runIds }
 }
 
 export const batchJson = (output: BatchOutput): string => JSON.stringify(output)

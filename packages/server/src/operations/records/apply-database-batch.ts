@@ -4,7 +4,6 @@ import { type Members, refuseUnknownMembers } from '../../core/members.ts'
 import { parseName } from '../../core/names.ts'
 import { type RunSlices, runThrough, type Slices } from '../../core/slices.ts'
 import type { ElementList } from '../../core/text/list-body.ts'
-import type { BatchPart } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, parseNameOf } from '../access.ts'
 import { readBatch, refuseWrongCount } from '../batch-body.ts'
@@ -12,12 +11,17 @@ import { firstOrderAt, withClientCondition } from '../example.ts'
 import { requireTable } from '../lifecycle.ts'
 import { scopeOfDatabase } from '../once.ts'
 import { defineOperation } from '../operation.ts'
-import { applyOperations, type Positioned } from '../runs/apply-operations.ts'
 import { isTaskOperation, refuseSameRun, type TaskBatchOperation } from '../runs/task-operations.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers } from '../tables/schemas.ts'
-import { type BatchOutput, parseOperation, type RecordBatchOperation, toRecordOperations } from './apply-batch.ts'
-import { preconditionFailed } from './condition.ts'
+import {
+  addToGroup,
+  applyGroups,
+  type BatchOutput,
+  parseOperation,
+  type RecordBatchOperation,
+  type TableGroup,
+} from './apply-batch.ts'
 import { refuseSameRecord } from './refuse-same-record.ts'
 import { recordSchemas } from './schemas.ts'
 
@@ -68,19 +72,12 @@ interface ApplyDatabaseBatchInput {
   operations: DatabaseOperation[]
 }
 
-/** The operations of one table, and their places in the request. */
-interface Group {
-  table: Table
-  operations: TableOperation[]
-  positions: number[]
-}
-
 const groupByTable = async (
   access: Access,
   { db, operations }: ApplyDatabaseBatchInput,
   nowMs: number,
-): Promise<Group[]> => {
-  const groups = new Map<string, Group>()
+): Promise<TableGroup[]> => {
+  const groups = new Map<string, TableGroup>()
   for (const [position, operation] of operations.entries()) {
     if (isTaskOperation(operation)) continue
     let group = groups.get(operation.table)
@@ -89,8 +86,7 @@ const groupByTable = async (
       group = { table, operations: [], positions: [] }
       groups.set(operation.table, group)
     }
-    group.operations.push(operation)
-    group.positions.push(position)
+    addToGroup(group, operation, position)
   }
   return [...groups.values()]
 }
@@ -120,25 +116,12 @@ export const applyDatabaseBatch = async (
   const { db, operations } = input
   // If the request was applied before, its tables may be gone, or have other indices.
   const groups = access.once?.kept === undefined ? await groupByTable(access, input, nowMs) : []
-  const parts: BatchPart[] = []
-  for (const { table, operations: batch, positions } of groups) {
-    parts.push({ table, records: await runSlices(toRecordOperations(batch, table.indices, positions)) })
-  }
-  const tasks = operations.flatMap((operation, position): Positioned<TaskBatchOperation>[] =>
-    isTaskOperation(operation) ? [{ position, operation }] : [],
-  )
   const scope = scopeOfDatabase(access.apiKey.orgId, db)
-  const written = await applyOperations(access, scope, db, parts, tasks, nowMs).catch(async (error) => {
+  return applyGroups(access, scope, db, groups, operations, nowMs, runSlices).catch(async (error) => {
     // A table was deleted since it was looked up: looked up again, the error names it.
     if (error instanceof CubbyError && error.code === 'table_not_found') await groupByTable(access, input, nowMs)
     throw error
   })
-  if (!written.applied) {
-    const position = groups[written.failedPart]!.positions[written.failedRecord]
-    throw preconditionFailed(written.current, `operations[${position}].ifUpdatedAt`)
-  }
-  const count = operations.length
-  return tasks.length === 0 ? { count } : { count, runs: written.runIds }
 }
 
 export const applyDatabaseBatchOperation = defineOperation({
