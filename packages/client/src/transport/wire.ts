@@ -252,6 +252,26 @@ export interface BatchResponse {
   runs?: string[]
 }
 
+/** What `load` did with the lines. */
+export interface LoadResponse {
+  /** Lines that were stored. */
+  count: number
+  /** Lines whose record existed and was left alone. */
+  skipped: number
+  /** Lines that were refused. */
+  failed: number
+  /** The first 100 of those. */
+  errors: LoadLineError[]
+}
+
+export interface LoadLineError {
+  /** The first line is 1. */
+  line: number
+  code: ErrorCode
+  message: string
+  field?: string
+}
+
 // ── API keys ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 export type KeyKind = 'secret' | 'public'

@@ -25,6 +25,13 @@ export const batchOperationsMax = 25
 export const databaseBatchOperationsMax = 100
 export const databaseBatchTablesMax = 25
 export const findKeysMax = 100
+/** A line of a load. */
+export const loadLineBytesMax = 1 * MIB
+/** A load is stored in commits of at most so many lines, and so many bytes of `data`. */
+export const loadCommitLinesMax = 1_000
+export const loadCommitBytesMax = 4 * MIB
+/** The refused lines that the answer to a load names; others are only counted. */
+export const loadErrorsMax = 100
 /** The pointers of a patch, those of `increment` and `append` together. */
 export const patchPointersMax = 25
 /** The significant digits of a number that a patch adds to, of what it adds and of the sum. */
@@ -111,7 +118,12 @@ export const responseIdleSecondsMax = 10
 export const uploadsMax = 64
 export const uploadsOfOrganizationMax = 48
 export const uploadsOfUrlMax = 4
-/** An upload must bring this much, or the rest, in every `fileIdleMsMax` that the server waits for it. */
+/** Loads at once, and those of one organization, which may also hold at most half of what the others leave. */
+export const loadsMax = 32
+export const loadsOfOrganizationMax = 4
+/** A load waits this long for a store that takes no writes, or for its turn, before it ends. */
+export const loadWaitMsMax = 30_000
+/** An upload or a load must bring this much, or the rest, in every `fileIdleMsMax` that the server waits for it. */
 export const uploadProgressBytesMin = 64 * KIB
 /** A reader of a file that takes nothing for this long is cut. */
 export const fileIdleMsMax = 30_000

@@ -47,6 +47,24 @@ export const uploadStalled = (): CubbyError =>
     { hint: 'Repeat the request and send the file without long pauses.' },
   )
 
+export const loadStalled = (): CubbyError =>
+  new BodyAbandoned(
+    'unavailable',
+    `Fewer than ${uploadProgressBytesMin} bytes of the load arrived within ${fileIdleMsMax / 1000} seconds; the server stopped reading it.`,
+    { hint: 'Send the lines from the one after the stored ones on, without long pauses.' },
+  )
+
+export const loadInterrupted = (): CubbyError =>
+  new BodyAbandoned('unavailable', 'The server is stopping.', {
+    hint: 'Repeat the load when the server runs again, or send the lines that are not stored.',
+  })
+
+export const notGzip = (cause: string): CubbyError =>
+  new BodyAbandoned('invalid_request', `The body is not valid gzip: ${cause}.`, {
+    field: 'Content-Encoding',
+    hint: 'Send one whole gzip stream, or the lines as they are without Content-Encoding.',
+  })
+
 export const uploadReplaced = (): CubbyError =>
   new BodyAbandoned(
     'unavailable',

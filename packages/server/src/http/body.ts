@@ -339,6 +339,24 @@ const refuseOtherTypes = (headers: Headers, alsoType?: string): void => {
   }
 }
 
+/** Checks the content type of a load, and tells whether it is packed. */
+export const isPackedLoad = (headers: Headers): boolean => {
+  const type = headers.get('content-type')
+  if (type !== null && typeOf(type) !== 'application/x-ndjson') {
+    throw new CubbyError('unsupported_media_type', 'The body is not declared as application/x-ndjson.', {
+      field: 'Content-Type',
+      hint: 'Send one put as JSON in each line, with "Content-Type: application/x-ndjson".',
+    })
+  }
+  const encoding = headers.get('content-encoding')?.toLowerCase()
+  if (encoding === undefined || encoding === 'identity') return false
+  if (encoding === 'gzip') return true
+  throw new CubbyError('unsupported_media_type', 'The body of a load may only be packed with gzip.', {
+    field: 'Content-Encoding',
+    hint: 'Send it with "Content-Encoding: gzip", or as it is.',
+  })
+}
+
 /** Rejects a body of a request that takes none: it would be ignored. */
 export const refuseBody = (headers: Headers): void => {
   const length = headers.get('content-length')

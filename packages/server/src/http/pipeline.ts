@@ -13,6 +13,7 @@ import { wantsShellHints } from './conditions.ts'
 import { type DownloadRefusal, Downloads } from './downloads.ts'
 import { hasEmptySegment, longNameParameters } from './file-paths.ts'
 import { FileUrlExchange, type FileUrlOptions, type FileUrlRoute, fileUrlRoutes } from './file-url-endpoint.ts'
+import { Loads } from './loads.ts'
 import { foreignCaller, type McpEndpointOptions, McpExchange, mcpRoute, respondForeign } from './mcp-endpoint.ts'
 import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './mistake-hints.ts'
 import {
@@ -98,6 +99,7 @@ export class Pipeline implements Shared {
   replays = 0
   readonly log: Log
   readonly uploads: Uploads
+  readonly loads = new Loads()
   readonly downloads: Downloads
   readonly uploadBodies = new UploadBodies(this.bodies.smallChunks)
   readonly now: () => number
@@ -430,6 +432,6 @@ export class Pipeline implements Shared {
       names: namesIn(params),
       forShell: wantsShellHints(request.headers),
     })
-    return route.body === 'upload' ? exchange.leaveUpload(response) : closingIfUnread(request, response)
+    return route.body === undefined || route.body === 'text' ? closingIfUnread(request, response) : exchange.leaveUpload(response)
   }
 }

@@ -44,7 +44,12 @@ export type Change = PutOperation | DeleteOperation
 const putInBatch = byKind(sql.putInBatch)
 const deleteInBatch = byKind(sql.deleteInBatch)
 /** Statements are made once for each number of rows. */
-const putRows = Array.from({ length: batchOperationsMax + 1 }, (_, count) => sql.putRows(count))
+const rowsStatements = (onlyAbsent: boolean): Statement[] =>
+  Array.from({ length: batchOperationsMax + 1 }, (_, count) => sql.putRows(count, onlyAbsent))
+const putRows = rowsStatements(false)
+const putAbsentRows = rowsStatements(true)
+const putMany = sql.putMany(false)
+const putManyAbsent = sql.putMany(true)
 
 /** No record has version -1. It is sent instead of versions that do not fit into a BIGINT. */
 const versionValues = ({ condition }: Change): Value[] => {
@@ -67,7 +72,7 @@ interface PutCall {
   nowMs: number
 }
 
-/** Makes the arrays of `putBatch` and `putTogether`. `places` are the positions among the operations. */
+/** Makes the arrays of `putBatch`, `putMany` and `putTogether`. `places` are the positions among the operations. */
 const rowArrays = (puts: PutOperation[], positions: number[], nowsMs: number[]): Value[] => [
   ...[bigintArray(positions), bytesArray(puts.map((put) => put.hashKey)), bytesArray(puts.map((put) => put.rangeKey))],
   ...[textArray(puts.map((put) => put.data)), bigintArray(puts.map((put) => put.ttlSeconds))],
@@ -101,13 +106,19 @@ const inGroups = (operations: Change[]): number[][] => {
   return groups
 }
 
-const rowsStatement = (table: Table, operations: Change[], positions: number[], nowMs: number): BoundStatement => {
+const rowsStatement = (
+  table: Table,
+  operations: Change[],
+  positions: number[],
+  nowMs: number,
+  statements = putRows,
+): BoundStatement => {
   const rows = positions.flatMap((position): Value[] => {
     const { hashKey, rangeKey, data, ttlSeconds, updatedAtMs = nowMs, entries } = operations[position] as PutOperation
     const key = [toBytes(hashKey), toBytes(rangeKey)]
     return [position, ...key, data, ttlSeconds, updatedAtMs, ...entries.map(toBytesOrNull)]
   })
-  return { statement: putRows[positions.length]!, values: [table.id, nowSeconds(nowMs), ...rows] }
+  return { statement: statements[positions.length]!, values: [table.id, nowSeconds(nowMs), ...rows] }
 }
 
 /** The statements of one transaction, and the meaning of their results. */
@@ -281,6 +292,70 @@ export class RecordWrites {
     if (result!.rows.length === 0) return undefined
     const versions = new Map(result!.rows.map(([hash, range, version]) => [`${hash}${range}`, Number(version)]))
     return operations.map((put) => ({ updatedAtMs: versions.get(`${toHex(put.hashKey)}${toHex(put.rangeKey)}`)! }))
+  }
+
+  /** See `Records.putAll`. */
+  async putAll(
+    caller: Caller,
+    table: Table,
+    puts: PutOperation[],
+    onlyAbsent: boolean,
+    nowMs: number,
+  ): Promise<number> {
+    const written = await (this.#fromArrays
+      ? this.#putMany(caller, table, puts, onlyAbsent, nowMs)
+      : this.#putManyRows(caller, table, puts, onlyAbsent, nowMs))
+    if (written > 0 || !this.#guarded) return written
+    await this.#requireActive(caller, table)
+    if (!onlyAbsent) throw unavailable('The table or the API key kept changing.')
+    return 0
+  }
+
+  async #putMany(
+    caller: Caller,
+    table: Table,
+    puts: PutOperation[],
+    onlyAbsent: boolean,
+    nowMs: number,
+  ): Promise<number> {
+    const order = inLockOrder(puts)
+    const sorted = order.map((position) => puts[position]!)
+    const rows = rowArrays(
+      sorted,
+      order,
+      sorted.map(() => nowMs),
+    )
+    const draws = Math.ceil(puts.length / sql.idStride)
+    const values = [nowSeconds(nowMs), ...rows, table.id, caller.apiKey?.seq ?? null, draws]
+    const statement = onlyAbsent ? putManyAbsent : putMany
+    const [result] = await this.#db.write(holderOf(caller), { statement, values })
+    return result!.count
+  }
+
+  /** Without arrays: a statement for each draw of ids, all in one transaction. */
+  async #putManyRows(
+    caller: Caller,
+    table: Table,
+    puts: PutOperation[],
+    onlyAbsent: boolean,
+    nowMs: number,
+  ): Promise<number> {
+    const guard = this.#guarded ? [{ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
+    const statements = onlyAbsent ? putAbsentRows : putRows
+    const sorted = inLockOrder(puts).map((position) => puts[position]!)
+    const bound: BoundStatement[] = []
+    for (let at = 0; at < sorted.length; at += batchOperationsMax) {
+      const rows = sorted.slice(at, at + batchOperationsMax)
+      bound.push({ statement: sql.drawIds, values: [] })
+      bound.push(rowsStatement(table, rows, [...rows.keys()], nowMs, statements))
+    }
+    try {
+      const answers = await this.#db.write(holderOf(caller), ...guard, ...bound)
+      return answers.slice(guard.length).reduce((sum, { count }, i) => (i % 2 === 1 ? sum + count : sum), 0)
+    } catch (error) {
+      if (isRaised(error)) return 0
+      throw error
+    }
   }
 
   #putAloneStatement({ caller, table, put, nowMs }: PutCall): BoundStatement {

@@ -125,6 +125,18 @@ export class RecordWrites {
     return { applied: true, results }
   }
 
+  /** All puts or none, as for `write`. Returns how many were written: with `onlyAbsent`, records that exist are left. */
+  putAll(tableId: number, puts: PutOperation[], onlyAbsent: boolean, nowMs: number): number {
+    let written = 0
+    for (const put of puts) {
+      const found = this.#lookup(tableId, put)
+      if (onlyAbsent && isThere(found, nowMs)) continue
+      this.#put(tableId, put, found, nowMs)
+      written++
+    }
+    return written
+  }
+
   #lookup(tableId: number, { op, hashKey, rangeKey, condition }: RecordOperation): Found | null {
     const row = (op === 'patch' ? this.#findWhole : this.#find).get(tableId, hashKey, rangeKey)
     if (row === null) return null
@@ -201,10 +213,9 @@ export class RecordWrites {
 
   /** An expired record is left to the sweep. */
   #delete(tableId: number, key: RecordKey, found: Found | null, nowMs: number): boolean {
-    if (found === null) return false
-    const isThere = found.isDamaged || liveOf(found, nowMs) !== undefined
-    if (isThere && !this.#removeRow(tableId, key, found)) removeDamaged(this.#db, tableId, found.id)
-    return isThere
+    if (found === null || !isThere(found, nowMs)) return false
+    if (!this.#removeRow(tableId, key, found)) removeDamaged(this.#db, tableId, found.id)
+    return true
   }
 
   /** False if the row is damaged: nothing is removed then. */
@@ -231,9 +242,17 @@ export class RecordWrites {
 const liveOf = (found: Found | null, nowMs: number): Found | undefined =>
   found === null || found.isDamaged || isExpired(found.ttl, nowMs) ? undefined : found
 
+/** A damaged record is there: only what it holds is not known. */
+const isThere = (found: Found | null, nowMs: number): boolean =>
+  found?.isDamaged === true || liveOf(found, nowMs) !== undefined
+
 export const recordCommands = {
   write: (
     { records }: { records: RecordWrites },
     { fence, operations, nowMs }: { fence: Fence; operations: RecordOperation[]; nowMs: number },
   ) => records.write(fence.tableId!, operations, nowMs),
+  putAll: (
+    { records }: { records: RecordWrites },
+    { fence, puts, onlyAbsent, nowMs }: { fence: Fence; puts: PutOperation[]; onlyAbsent: boolean; nowMs: number },
+  ) => records.putAll(fence.tableId!, puts, onlyAbsent, nowMs),
 }

@@ -24,6 +24,9 @@ export const bytesOf = (operations: RecordOperation[]): number => {
   return bytes
 }
 
+/** A record of a load takes at least this much of a commit, so that not too many are in one: others wait for it. */
+const loadedRecordBytes = 4 * 1024
+
 export const sqliteRecords = (store: OpenStore): Records => {
   const scanner = new Scanner(store.db, store.rowCheck)
   const find = store.db.prepare<GetRow, [number, string, string]>(
@@ -70,6 +73,12 @@ export const sqliteRecords = (store: OpenStore): Records => {
       if (store.role === 'guest') throw new Error('a guest of the store does not write records')
       const fence = store.fence(caller, table)
       return store.channel.submit({ kind: 'write', fence, nowMs, operations }, bytesOf(operations))
+    },
+
+    putAll(caller, table, puts, onlyAbsent, nowMs) {
+      const fence = store.fence(caller, table)
+      const bytes = Math.max(bytesOf(puts), puts.length * loadedRecordBytes)
+      return store.channel.submit({ kind: 'putAll', fence, nowMs, puts, onlyAbsent }, bytes)
     },
   }
 }
