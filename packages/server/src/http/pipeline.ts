@@ -432,6 +432,8 @@ export class Pipeline implements Shared {
       names: namesIn(params),
       forShell: wantsShellHints(request.headers),
     })
-    return route.body === undefined || route.body === 'text' ? closingIfUnread(request, response) : exchange.leaveUpload(response)
+    return route.body === undefined || route.body === 'text'
+      ? closingIfUnread(request, response)
+      : exchange.leaveUpload(response)
   }
 }

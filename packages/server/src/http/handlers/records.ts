@@ -10,12 +10,18 @@ import { applyDatabaseBatch, parseDatabaseBatchInSlices } from '../../operations
 import { deleteRecord } from '../../operations/records/delete-record.ts'
 import { findRecords, parseFindInSlices, presentFound } from '../../operations/records/find-records.ts'
 import { findRecord, type GetRecordInput, recordNotFound } from '../../operations/records/get-record.ts'
+import { parseOnError } from '../../operations/records/load-records.ts'
 import { parsePatch, patchRecord } from '../../operations/records/patch-record.ts'
 import { parsePut, putRecord } from '../../operations/records/put-record.ts'
 import { queryPageJson, queryRecords } from '../../operations/records/query-records.ts'
-import { parseOnError } from '../../operations/records/load-records.ts'
 import { isPackedLoad, refuseBody } from '../body.ts'
-import { matchesIfNoneMatch, parseWriteCondition, refuseConditions, refuseIfMatchOnRead, wantsMinimal } from '../conditions.ts'
+import {
+  matchesIfNoneMatch,
+  parseWriteCondition,
+  refuseConditions,
+  refuseIfMatchOnRead,
+  wantsMinimal,
+} from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
 import { keyOf, refuseExtras } from '../path-values.ts'
 import { parseFlagParameter, parseParameters } from '../query-parameters.ts'
