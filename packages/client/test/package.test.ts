@@ -73,6 +73,9 @@ test('a module imports nothing but another one of the package, and nothing is th
   expect(await importsOf('load')).toEqual(['import-statement ./index.js'])
   expect(await importsOf('worker')).toEqual(['import-statement ./index.js'])
   expect(await importsOf('webhooks')).toEqual([])
+  for (const name of ['load', 'worker', 'webhooks']) {
+    expect(await Bun.file(join(dist, `${name}.js`)).text()).not.toContain('"CubbyError"')
+  }
   expect(manifest).not.toContainKeys(['dependencies', 'peerDependencies', 'optionalDependencies'])
 })
 

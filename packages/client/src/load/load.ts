@@ -1,7 +1,7 @@
 import { CubbyError } from '../index.ts'
 import type { LoadOptions, LoadSource } from '../records/loading.ts'
 import type { ErrorDetails } from '../transport/errors.ts'
-import { listPath } from '../transport/pages.ts'
+import { listPath } from '../transport/list-path.ts'
 import type { Send } from '../transport/transport.ts'
 import type { LoadResponse } from '../transport/wire.ts'
 import { LoadError } from './load-error.ts'

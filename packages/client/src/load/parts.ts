@@ -1,6 +1,6 @@
 import { CubbyError } from '../index.ts'
-import { ttlSeconds } from '../records/condition.ts'
 import type { LoadSource } from '../records/loading.ts'
+import { ttlSeconds } from '../records/ttl.ts'
 import type { SaveRecord } from '../records/typed-table.ts'
 import { iteratorOf } from '../transport/iterator-of.ts'
 

@@ -15,11 +15,12 @@ import type {
   RecordKey,
   RecordResponse,
 } from '../transport/wire.ts'
-import { conditionHeaders, effectOf, parseCondition, ttlSeconds } from './condition.ts'
+import { conditionHeaders, effectOf, parseCondition } from './condition.ts'
 import { findMany } from './find-many.ts'
 import type { LoadOptions, LoadSource } from './loading.ts'
 import { checkKey, type Key, keyPath, parseKey } from './record-key.ts'
 import { type SaveManyOptions, type SaveResult, saveMany, type WrittenOperation } from './save-many.ts'
+import { ttlSeconds } from './ttl.ts'
 import type {
   Condition,
   ReadData,
