@@ -106,10 +106,6 @@ export const bodyMsMax = 30_000
 /** A body may arrive in this many chunks, and one more for each `bodyChunkBytesMin` bytes: each costs about 2 µs. */
 export const bodyChunksFreeMax = 4_096
 export const bodyChunkBytesMin = 256
-/** The memory that counts for a body that is read as a stream: Bun reads ahead, measured at up to 1.9 MiB. */
-export const bodyStreamBytes = 2 * MIB
-/** A body that is read as a stream must bring this much in every `bodyMsMax`; its total time has no limit. */
-export const bodyProgressBytesMin = 64 * KIB
 /** Answers that clients have not read yet. */
 export const responsesUnsentBytesMax = 64 * MIB
 /** A client that reads nothing of a large answer for this long is disconnected. */

@@ -4,7 +4,6 @@ import {
   bodyChunkBytesMin,
   bodyChunksFreeMax,
   bodyMsMax,
-  bodyProgressBytesMin,
   fileIdleMsMax,
   uploadProgressBytesMin,
 } from '../core/limits.ts'
@@ -29,13 +28,6 @@ export const tooSlow = (): CubbyError =>
   new BodyAbandoned('unavailable', `The body did not arrive within ${bodyMsMax / 1000} seconds; nothing was applied.`, {
     hint: 'Send the whole body at once.',
   })
-
-export const stalled = (): CubbyError =>
-  new BodyAbandoned(
-    'unavailable',
-    `Fewer than ${bodyProgressBytesMin} bytes of the body arrived within ${bodyMsMax / 1000} seconds; the server stopped reading it.`,
-    { hint: 'Repeat the request and send the body without long pauses.' },
-  )
 
 /** Too little of an upload has arrived. */
 export class UploadStalled extends BodyAbandoned {}
@@ -91,9 +83,4 @@ export const paused = (): CubbyError =>
 export const ambiguousLength = (): CubbyError =>
   new BodyAbandoned('invalid_request', 'Content-Length is not one number.', {
     hint: 'Send Content-Length once.',
-  })
-
-export const withoutLength = (): CubbyError =>
-  new CubbyError('invalid_request', 'The body is chunked; this request needs Content-Length.', {
-    hint: 'Send the body with its length.',
   })

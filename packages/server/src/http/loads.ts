@@ -10,7 +10,7 @@ import { unpackGzip } from './unpack-gzip.ts'
 import { UploadProgress } from './upload-body.ts'
 
 /** A request whose body is a load. */
-interface LoadRequest extends Omit<LoadSender, 'fault'> {
+interface LoadRequest extends Omit<LoadSender, 'fault' | 'cut'> {
   readonly nowMs: number
   readLoad(progress: UploadProgress): AsyncIterable<Uint8Array>
   withoutIdleTimeout<T>(work: () => Promise<T>): Promise<T>
@@ -48,6 +48,7 @@ export class Loads {
       authenticate: () => request.authenticate(),
       now: () => request.now(),
       turn: () => request.turn(),
+      cut: () => progress.cut(loadInterrupted()),
       get access() {
         return request.access
       },

@@ -82,7 +82,7 @@ export type OpenResponse = (requestId: string, request: Request, ownUrl: string)
  * | authenticate: who calls, and may the key do this | `authenticate.ts`; strangers in turns: `#meet` |
  * | admit: requests in flight, unread answers, the turn | `#admit`, `admit.ts`, `response-bodies.ts`, `turns.ts`, `arrivals.ts`
  * |
- * | read the body, as text, as a stream or as a file | `readBody`, `readStream`, `readUpload` and `readSmallUpload` of the
+ * | read the body, as text, as a file or as a load | `readBody`, `readUpload`, `readSmallUpload` and `readLoad` of the
  * exchange, called by handlers; `body.ts`, `upload-body.ts`, `uploads.ts` |
  * | run the route's handler | `#run`; a handler that waits for a run gives back its place meanwhile: `pause` of the exchange |
  * | answer: text, file or error | `respond.ts`, `response-bodies.ts`, `rooms.ts`, `response-stream.ts`, `respond-failure.ts` |

@@ -39,7 +39,15 @@ const parseInput = (text: string): LoadRecordsInput => {
 /** For callers that have all lines as one text. */
 const loadRecords = async (access: Access, { lines, ...options }: LoadRecordsInput, nowMs: number) => {
   const table = await requireTable(access, options, nowMs)
-  const sender = { access, authenticate: () => {}, now: () => nowMs, turn: async () => {}, fault: undefined }
+  const nothing = (): void => {}
+  const sender = {
+    access,
+    authenticate: nothing,
+    now: () => nowMs,
+    turn: async () => {},
+    fault: undefined,
+    cut: nothing,
+  }
   const bytes = async function* () {
     yield Buffer.from(lines)
   }

@@ -44,6 +44,8 @@ export interface LoadSender {
   turn(): Promise<void>
   /** The error that ends the load, as soon as there is one. */
   readonly fault: CubbyError | undefined
+  /** No more lines are wanted: whoever waits for them gets an error. */
+  cut(): void
 }
 
 /** What judging a line takes beside its length, as units of text: an error takes as long as a kilobyte. */
@@ -91,9 +93,12 @@ export class RecordLoad {
       await this.#committing
       return this.output
     } catch (error) {
-      // Its lines count if it succeeds.
-      await this.#committing.catch(() => {})
-      throw error instanceof CubbyError ? error.afterLines(this.output.count) : error
+      // The lines of the last commit count if it succeeds; otherwise it is what ended the load.
+      const cause = await this.#committing.then(
+        () => error,
+        (failure: unknown) => failure,
+      )
+      throw cause instanceof CubbyError ? cause.afterLines(this.output.count) : cause
     }
   }
 
@@ -159,8 +164,7 @@ export class RecordLoad {
     if (puts.length === 0) return
     if (this.#sender.fault !== undefined) throw this.#sender.fault
     this.#committing = this.#patiently(() => this.#commit(puts))
-    // It is awaited later.
-    this.#committing.catch(() => {})
+    this.#committing.catch(() => this.#sender.cut())
   }
 
   /** The API key and the table are judged for every commit. */
