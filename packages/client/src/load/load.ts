@@ -25,7 +25,7 @@ const failureOf = (error: unknown, line: number, result: LoadResponse, isAborted
   const isOurs = error instanceof CubbyError
   if (isOurs) result.count += error.count ?? 0
   const code = isOurs ? error.code : isAborted ? 'outcome_unknown' : 'invalid_request'
-  const message = `From line ${line} on: ${(error as Error)?.message ?? error}`
+  const message = `${line === 1 ? '' : `From line ${line} on: `}${(error as Error)?.message ?? error}`
   return new LoadError(code, message, line, result, { ...(error as ErrorDetails), cause: error })
 }
 
