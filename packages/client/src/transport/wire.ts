@@ -14,6 +14,8 @@ export interface ErrorResponse {
     field?: string
     /** A suggestion of the server what to do next, if it has one. */
     hint?: string
+    /** The number of lines that were stored, if a load ended early. */
+    count?: number
     requestId: string
   }
 }

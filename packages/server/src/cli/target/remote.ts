@@ -16,7 +16,7 @@ interface Call {
   method: Method
   /** Starts with `/v1`; each segment is a checked name. */
   path: string
-  /** JSON text. */
+  /** JSON text, unless the headers name another type. */
   body?: string
   headers?: Record<string, string>
   /** True if it may be sent twice: true for reads, and for puts without concurrent writers. */
@@ -128,8 +128,8 @@ const repeat = async <Result extends string | Response>(
 }
 
 const send = async (url: string, key: string, call: Call): Promise<string | Failure> => {
-  const headers: Record<string, string> = { ...ownHeaders(key), ...call.headers }
-  if (call.body !== undefined) headers['content-type'] = 'application/json'
+  const type = call.body === undefined ? undefined : { 'content-type': 'application/json' }
+  const headers: Record<string, string> = { ...ownHeaders(key), ...type, ...call.headers }
   let response: Response
   let text: string
   try {
