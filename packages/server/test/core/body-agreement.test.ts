@@ -16,6 +16,7 @@ import { parseFindInSlices } from '../../src/operations/records/find-records.ts'
 import { parsePut } from '../../src/operations/records/put-record.ts'
 import { createTableOperation } from '../../src/operations/tables/create-table.ts'
 import { restoreTableOperation } from '../../src/operations/tables/restore-table.ts'
+import { runsOf } from '../harness.ts'
 import { jsonText, space, stringText } from './json-text.ts'
 import { refused } from './refusal.ts'
 
@@ -167,7 +168,7 @@ describe('a body without data is read as if JSON.parse had read it', () => {
           expect(outcome(() => parse(parsePlainBody(large)))).toEqual(outcome(() => parse(naive(large))))
           expect(outcome(() => parsePlainBody(large.slice(1)))).toEqual(outcome(() => naive(large.slice(1))))
         }),
-        { numRuns: 1500 },
+        { numRuns: runsOf(1500) },
       )
       expect(taken).toBeGreaterThan(10)
     })
@@ -284,7 +285,7 @@ describe('a put is read as if JSON.parse had read it', () => {
           if ('value' in (expected as object)) taken++
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: runsOf(3000) },
     )
     expect(taken).toBeGreaterThan(30)
   })
@@ -331,7 +332,7 @@ describe('index values are read from the text of data as JSON.parse would give t
         expect(outcome(() => readIndexEntries(declared, { data: large }))).toEqual(expected)
         if (JSON.stringify(expected).includes('"n') || JSON.stringify(expected).includes('"s')) indexed++
       }),
-      { numRuns: 3000 },
+      { numRuns: runsOf(3000) },
     )
     expect(indexed).toBeGreaterThan(30)
   })
@@ -366,7 +367,7 @@ describe('a find', () => {
           expect(outcome(() => parse(compact))).toEqual(expected)
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: runsOf(1000) },
     )
     expect(taken).toBeGreaterThan(30)
   })
@@ -416,7 +417,7 @@ describe('a batch', () => {
           expect(both.value).toBeUndefined()
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: runsOf(1500) },
     )
     expect(taken).toBeGreaterThan(10)
   })
@@ -429,7 +430,7 @@ describe('a batch', () => {
           outcome(() => parseBatch(text, nowMs)),
         )
       }),
-      { numRuns: 100 },
+      { numRuns: runsOf(100) },
     )
   })
 
