@@ -81,7 +81,6 @@ const notQuick: string[] = [
 
 /** Beginnings of paths: their short forms are in the quick part, so the rest runs them again (`isWhole` in harness.ts). */
 const inBoth = [
-  'packages/server/test/core/body-agreement.test',
   'packages/server/test/core/json-scan',
   'packages/server/test/core/patch.test',
   'packages/server/test/crash.test',

@@ -16,7 +16,6 @@ import { parseFindInSlices } from '../../src/operations/records/find-records.ts'
 import { parsePut } from '../../src/operations/records/put-record.ts'
 import { createTableOperation } from '../../src/operations/tables/create-table.ts'
 import { restoreTableOperation } from '../../src/operations/tables/restore-table.ts'
-import { runsOf } from '../harness.ts'
 import { jsonText, space, stringText } from './json-text.ts'
 import { refused } from './refusal.ts'
 
@@ -168,7 +167,7 @@ describe('a body without data is read as if JSON.parse had read it', () => {
           expect(outcome(() => parse(parsePlainBody(large)))).toEqual(outcome(() => parse(naive(large))))
           expect(outcome(() => parsePlainBody(large.slice(1)))).toEqual(outcome(() => naive(large.slice(1))))
         }),
-        { numRuns: runsOf(1500) },
+        { numRuns: 1500 },
       )
       expect(taken).toBeGreaterThan(10)
     })
@@ -285,7 +284,7 @@ describe('a put is read as if JSON.parse had read it', () => {
           if ('value' in (expected as object)) taken++
         },
       ),
-      { numRuns: runsOf(3000) },
+      { numRuns: 3000 },
     )
     expect(taken).toBeGreaterThan(30)
   })
@@ -332,7 +331,7 @@ describe('index values are read from the text of data as JSON.parse would give t
         expect(outcome(() => readIndexEntries(declared, { data: large }))).toEqual(expected)
         if (JSON.stringify(expected).includes('"n') || JSON.stringify(expected).includes('"s')) indexed++
       }),
-      { numRuns: runsOf(3000) },
+      { numRuns: 3000 },
     )
     expect(indexed).toBeGreaterThan(30)
   })
@@ -367,7 +366,7 @@ describe('a find', () => {
           expect(outcome(() => parse(compact))).toEqual(expected)
         }
       }),
-      { numRuns: runsOf(1000) },
+      { numRuns: 1000 },
     )
     expect(taken).toBeGreaterThan(30)
   })
@@ -417,7 +416,7 @@ describe('a batch', () => {
           expect(both.value).toBeUndefined()
         }
       }),
-      { numRuns: runsOf(1500) },
+      { numRuns: 1500 },
     )
     expect(taken).toBeGreaterThan(10)
   })
@@ -430,7 +429,7 @@ describe('a batch', () => {
           outcome(() => parseBatch(text, nowMs)),
         )
       }),
-      { numRuns: runsOf(100) },
+      { numRuns: 100 },
     )
   })
 
