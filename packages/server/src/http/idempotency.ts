@@ -38,31 +38,23 @@ const respondOnce = async (
   if (operation.idempotencyScope === undefined) refuseIdempotencyKey(exchange.request.headers)
   const once = new KeyedRequest(exchange.request, parseIdempotencyKey(header))
   exchange.useOnce(once)
-  const response = await respondOrReplay(exchange, operation, handler, once)
-  if (!once.isReplayed) return response
-  exchange.countReplay()
-  response.headers.set('Idempotency-Replayed', 'true')
-  return response
-}
-
-/** A request that was applied may be refused now: its time has passed, or its task is gone. Then its result is answered. */
-const respondOrReplay = async (
-  exchange: Exchange,
-  operation: AnyOperation,
-  handler: Handler,
-  once: KeyedRequest,
-): Promise<Response> => {
+  let response: Response
   try {
-    return await handler(exchange)
+    response = await handler(exchange)
   } catch (error) {
     if (!(error instanceof CubbyError) || !isRefusal(error)) throw error
+    // A request that was applied may be refused now: its time has passed, or its task is gone. Then its result is answered.
     const kept = await findKept(exchange, operation, once)
     if (kept === undefined) throw error
     if (kept.requestHash !== once.requestHash) throw idempotencyKeyReused()
     once.kept = JSON.parse(kept.result) as object
     exchange.replayAt(kept.createdAtMs)
-    return handler(exchange)
+    response = await handler(exchange)
   }
+  if (!once.isReplayed) return response
+  exchange.countReplay()
+  response.headers.set('Idempotency-Replayed', 'true')
+  return response
 }
 
 /** Tells whether the fault is in what the request says, and not in who sends it. */

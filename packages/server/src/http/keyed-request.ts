@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto'
 import type { OnceRequest } from '../operations/access.ts'
 
-/** The lengths keep two lists of parts apart whose texts are the same when joined. */
-const sha256 = (parts: string[]): string =>
-  hash('sha256', parts.map((part) => `${part.length}:${part}`).join(''), 'hex')
+const sha256 = (text: string): string => hash('sha256', text, 'hex')
 
 /** Path and query string as they were sent. */
 const targetOf = (url: string): string => url.slice(url.indexOf('/', url.indexOf('//') + 2))
@@ -17,7 +15,7 @@ const orderedCharacters = 13
  */
 const keyHashOf = (key: string): string => {
   const start = Buffer.from(key.slice(0, orderedCharacters).padEnd(orderedCharacters, ' '), 'latin1').toString('hex')
-  return start + sha256([key]).slice(start.length)
+  return start + sha256(key).slice(start.length)
 }
 
 /** The idempotency key of a request. Of its text only the first characters are kept. */
@@ -40,9 +38,14 @@ export class KeyedRequest implements OnceRequest {
   }
 
   get requestHash(): string {
-    const { method, url, headers } = this.#request
-    const conditions = [headers.get('if-match') ?? '', headers.get('if-none-match') ?? '']
-    this.#requestHash ??= sha256([method, targetOf(url), ...conditions, this.#body])
+    this.#requestHash ??= this.#hashRequest()
     return this.#requestHash
+  }
+
+  /** None of the parts before the body has a line end, so two requests with the same text are the same. */
+  #hashRequest(): string {
+    const { method, url, headers } = this.#request
+    const conditions = `${headers.get('if-match') ?? ''}\n${headers.get('if-none-match') ?? ''}`
+    return sha256(`${method} ${targetOf(url)}\n${conditions}\n${this.#body}`)
   }
 }

@@ -32,8 +32,10 @@ export const writeOnce = async <T extends object>(
     once.isReplayed = true
     return once.kept as T
   }
+  const { orgId, apiKey } = callerOf(access)
+  const { scopeId, scopeKind } = scope
   const { keyHash, requestHash } = once
-  const result = await write({ ...callerOf(access), once: { ...scope, keyHash, requestHash } })
+  const result = await write({ orgId, apiKey, once: { scopeId, scopeKind, keyHash, requestHash } })
   if ('isReplayed' in result) once.isReplayed = true
   return result
 }
