@@ -2,9 +2,10 @@ import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { idempotencyKeyHeader, idempotencyKeyReused, parseIdempotencyKey } from '../core/idempotency.ts'
 import { parseCollection } from '../core/items/collection.ts'
+import type { IdempotencyScope } from '../operations/access.ts'
 import { scopeOfDatabase, scopeOfOrganization, scopeOfTable } from '../operations/once.ts'
 import type { AnyOperation } from '../operations/operation.ts'
-import type { IdempotencyKey, KeptResult } from '../store/idempotency.ts'
+import type { KeptResult } from '../store/idempotency.ts'
 import type { Exchange } from './exchange.ts'
 import { KeyedRequest } from './keyed-request.ts'
 import { statusOf } from './status.ts'
@@ -66,11 +67,12 @@ const isRefusal = ({ code }: CubbyError): boolean => {
 const findKept = async (
   { access, params }: Exchange,
   { idempotencyScope }: AnyOperation,
-  { keyHash }: KeyedRequest,
+  once: KeyedRequest,
 ): Promise<KeptResult | undefined> => {
   const { engine, apiKey } = access
   const { orgId } = apiKey
-  const find = (scope: Omit<IdempotencyKey, 'keyHash'>) => engine.idempotencyKeys.find({ ...scope, keyHash })
+  const find = (scope: IdempotencyScope) =>
+    engine.idempotencyKeys.find({ ...scope, keyHash: once.keyHashIn(scope) }, orgId)
   if (idempotencyScope === 'database') return find(scopeOfDatabase(orgId, params.db!))
   if (idempotencyScope === 'organization') return find(scopeOfOrganization(orgId))
   if (idempotencyScope === 'task') {
