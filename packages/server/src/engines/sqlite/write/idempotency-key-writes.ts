@@ -4,9 +4,6 @@ import type { DumpedIdempotencyKey } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
 import { RecentKeys, shortHashOf } from './recent-keys.ts'
 
-/** More make more keys share a page of the index when they get there, and make the first write after a start slower. */
-const recentMax = 65_536
-
 const marker = `name = 'idempotency_keys_indexed'`
 
 const result = 'lower(hex(k.request_hash)) AS requestHash, k.created_at AS createdAtMs, k.result'
@@ -22,6 +19,7 @@ const isKey = 'k.scope_id = ?2 AND k.scope_kind = ?3 AND k.key_hash = unhex(?4)'
  */
 export class IdempotencyKeyWrites {
   readonly #db: Connection
+  readonly #recentMax: number
   readonly #findById
   readonly #findInIndex
   readonly #insert
@@ -29,8 +27,10 @@ export class IdempotencyKeyWrites {
   #recent: RecentKeys | undefined
   #lastId = 0
 
-  constructor(db: Connection) {
+  /** `recentMax`: the keys that stay in memory. Tests give a smaller number. */
+  constructor(db: Connection, recentMax = 65_536) {
     this.#db = db
+    this.#recentMax = recentMax
     this.#findById = db.prepare<KeptResult, [number, number, string, string]>(
       `SELECT ${result} FROM idempotency_keys k WHERE k.id = ?1 AND ${isKey}`,
     )
@@ -84,7 +84,7 @@ export class IdempotencyKeyWrites {
     const id = ++this.#lastId
     this.#insert.run(id, shortHash, scopeId, scopeKind, keyHash, requestHash, orgId, nowMs, text)
     this.#remember(recent, shortHash, id)
-    if (recent.size <= recentMax) return
+    if (recent.size <= this.#recentMax) return
     for (const older of recent.takeRange()) this.#index.run(older)
     if (!recent.isRoundComplete) return
     const indexedTo = Math.min(recent.smallestId() - 1, this.#lastId)
