@@ -2,7 +2,7 @@ const hashBits = 48
 const rangeBits = 8
 const hashesPerRange = 2 ** (hashBits - rangeBits)
 
-/** The first 48 of the last bits of the hash of an idempotency key that are numbers without loss. Different keys may share it. */
+/** The last 48 bits of the hash of an idempotency key, as a number. Different keys may share them. */
 export const shortHashOf = (keyHash: string): number => Number.parseInt(keyHash.slice(-hashBits / 4), 16)
 
 /** Row ids by short hash, in ranges of neighbouring hashes that are taken in turn. */
