@@ -149,8 +149,13 @@ test('removed keys are new again, wherever they were; none of their entries stay
     remove('org_id = ?1', 1)
     expectNew(all)
     expect(indexed()).toBe(0)
-    // The ids of removed keys below the marker are not used again: their rows would be in no place.
+    // If ids up to the marker were used again, these keys would be in neither place.
     reopen()
+    const few = numbered(0, 10)
+    keepAll(few)
+    reopen()
+    expectKept(few)
+    remove('org_id = ?1', 1)
   }
 })
 
