@@ -19,11 +19,11 @@ export class RecentKeys {
     return this.#rangeOf(shortHash).get(shortHash)
   }
 
+  /** Call it in the order of ids. */
   set(shortHash: number, id: number): void {
     const range = this.#rangeOf(shortHash)
-    this.#size -= range.size
+    if (!range.delete(shortHash)) this.#size++
     range.set(shortHash, id)
-    this.#size += range.size
   }
 
   /** Removes the entries of the next range. Returns their ids in the order of their hashes. */
@@ -43,9 +43,8 @@ export class RecentKeys {
 
   /** Infinity if there is none. */
   smallestId(): number {
-    let smallest = Number.POSITIVE_INFINITY
-    for (const range of this.#ranges) for (const id of range.values()) smallest = Math.min(smallest, id)
-    return smallest
+    // A map has its entries in the order in which they were set.
+    return Math.min(...this.#ranges.map((range) => range.values().next().value ?? Number.POSITIVE_INFINITY))
   }
 
   #rangeOf(shortHash: number): Map<number, number> {
