@@ -37,6 +37,9 @@ beforeEach(async () => {
   await (await openSqliteEngine({ dataDir: dir })).close()
   open()
   db.run(`INSERT INTO organizations (id, name, created_at) VALUES (1, 'acme', 0)`)
+  db.run(
+    `INSERT INTO tables (id, org_id, db, name, indices, created_at) VALUES (1, 1, 'app', 'a', '{}', 0), (2, 1, 'app', 'b', '{}', 0)`,
+  )
 })
 afterEach(() => {
   db.close()
