@@ -41,9 +41,10 @@ export class IdempotencyKeyWrites {
     this.#insert = db.prepare<unknown, [number, number, number, string, string, string, number, number, string]>(
       'INSERT INTO idempotency_keys VALUES (?1, ?2, ?3, ?4, unhex(?5), unhex(?6), ?7, ?8, ?9)',
     )
-    // The row may have been removed since, and its id may be that of another key.
-    this.#index = db.prepare<unknown, [number]>(
-      'INSERT OR IGNORE INTO idempotency_key_index SELECT short_hash, id FROM idempotency_keys WHERE id = ?1',
+    // A row may have been removed since, and its id may be that of another key.
+    this.#index = db.prepare<unknown, [string]>(
+      `INSERT OR IGNORE INTO idempotency_key_index
+       SELECT k.short_hash, k.id FROM json_each(?1) j CROSS JOIN idempotency_keys k ON k.id = j.value`,
     )
   }
 
@@ -85,7 +86,7 @@ export class IdempotencyKeyWrites {
     this.#insert.run(id, shortHash, scopeId, scopeKind, keyHash, requestHash, orgId, nowMs, text)
     this.#remember(recent, shortHash, id)
     if (recent.size <= this.#recentMax) return
-    for (const older of recent.takeRange()) this.#index.run(older)
+    this.#index.run(JSON.stringify(recent.takeRange()))
     if (!recent.isRoundComplete) return
     const indexedTo = Math.min(recent.smallestId() - 1, this.#lastId)
     this.#db.change(`UPDATE meta SET value = ?1 WHERE ${marker}`, indexedTo)
@@ -94,7 +95,7 @@ export class IdempotencyKeyWrites {
   #remember(recent: RecentKeys, shortHash: number, id: number): void {
     // Memory has room for one of the keys that share a hash.
     const other = recent.get(shortHash)
-    if (other !== undefined) this.#index.run(other)
+    if (other !== undefined) this.#index.run(JSON.stringify([other]))
     recent.set(shortHash, id)
   }
 
