@@ -47,6 +47,9 @@ type Numbers = (number | null)[]
 
 const entryCount = 2 * slots.length
 
+/** Characters of a SHA-256 in hex. */
+const hashLength = 64
+
 const conditionCode = (condition: Condition | undefined): number =>
   condition === undefined ? 0 : condition === 'exists' ? 1 : condition === 'absent' ? 2 : 3
 
@@ -99,12 +102,8 @@ export const encodeGroup = (commands: Command[]): string => {
     const { fence, nowMs, operations } = plain
     numbers.push(operations.length, fence.epoch, fence.orgId, fence.keySeq, fence.tableId, nowMs)
     const { once } = fence
-    push(once === undefined ? null : once.scopeKind)
-    if (once !== undefined) {
-      numbers.push(once.scopeId)
-      push(once.keyHash)
-      push(once.requestHash)
-    }
+    push(once === undefined ? null : once.keyHash + once.requestHash + once.scopeKind)
+    if (once !== undefined) numbers.push(once.scopeId)
     for (const operation of operations) {
       const { condition } = operation
       numbers.push(conditionCode(condition), typeof condition === 'object' ? condition.version : 0)
@@ -164,9 +163,10 @@ export const decodeGroup = (group: string): Command[] => {
     }
     const fence: Fence = { epoch: next(), orgId: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! }
     const nowMs = next()
-    const scopeKind = nextText()
-    if (scopeKind !== null) {
-      fence.once = { scopeKind, scopeId: next(), keyHash: nextText()!, requestHash: nextText()! }
+    const once = nextText()
+    if (once !== null) {
+      const [keyHash, requestHash] = [once.slice(0, hashLength), once.slice(hashLength, 2 * hashLength)]
+      fence.once = { scopeId: next(), scopeKind: once.slice(2 * hashLength), keyHash, requestHash }
     }
     const operations: RecordOperation[] = []
     for (let i = 0; i < count; i++) operations.push(nextOperation())
