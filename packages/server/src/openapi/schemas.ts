@@ -82,7 +82,11 @@ const httpSchemas = {
         description: 'The path of the wrong field: `data.status`, `operations[3].hashKey`.',
       },
       hint: { type: 'string', description: 'The suggested next step, if there is one.' },
-      count: { type: 'integer', description: 'The number of lines that were stored, if a load ended early.' },
+      count: {
+        type: 'integer',
+        minimum: 0,
+        description: 'Of a load that has ended with this error: the number of lines that are stored.',
+      },
       requestId: { type: 'string', maxLength: requestIdCharactersMax, description: 'The same as `X-Request-Id`.' },
     }),
   }),
