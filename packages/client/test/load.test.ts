@@ -260,6 +260,17 @@ describe('requests', () => {
     expect(sent[2]).toMatchObject({ path: '/v1/app/orders/load?onError=skip', type: 'application/x-ndjson' })
   })
 
+  test('have no more than 2 MiB of a line, and the next line is in the next request', async () => {
+    const { table, sent } = fakeTable((lines) => stored(lines.length))
+    const text = `${'x'.repeat(9_000_000)}\n${'y'.repeat(9_000_000)}\nz`
+    await table.load(streamOf(bytesOf(text, 1_000_000)))
+    expect(sent.map(({ lines, bytes }) => [lines.length, bytes])).toEqual([
+      [1, 2 * 1024 * 1024],
+      [1, 2 * 1024 * 1024],
+      [1, 1],
+    ])
+  })
+
   test.each([
     ['records', () => records(1_500)],
     ['bytes', () => streamOf(bytesOf(linesOf(1_500), 900))],
