@@ -129,6 +129,16 @@ export const build = async (outDir: string): Promise<void> => {
   await bundle(outDir, Object.keys(manifest.dependencies), { splitting: true })
 }
 
+/** Each thread of the embedded engine as one file, for tests that open an engine: it starts faster than several. */
+export const buildEngineThreads = (outDir: string): Promise<Bun.BuildOutput> =>
+  Bun.build({
+    entrypoints: threadFiles().filter((file) => file.startsWith(join(source, 'engines'))),
+    target: 'bun',
+    outdir: outDir,
+    naming: '[name].[ext]',
+    external: Object.keys(manifest.dependencies),
+  })
+
 if (import.meta.main) {
   await build(join(here, 'dist'))
   // npm takes only the licence that is in the folder of the package.

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { build } from '../build.ts'
+import { build, buildEngineThreads } from '../build.ts'
 import { startSharedPostgres } from '../test/postgres-server.ts'
 import { startSharedServer } from '../test/shared-server.ts'
 import { missingTools } from '../test/tools.ts'
@@ -81,9 +81,13 @@ const notQuick: string[] = [
 
 /** Beginnings of paths: their short forms are in the quick part, so the rest runs them again (`isWhole` in harness.ts). */
 const inBoth = [
+  'packages/server/test/core/json-scan',
+  'packages/server/test/core/patch.test',
   'packages/server/test/crash.test',
   'packages/server/test/docs.test',
+  'packages/server/test/http/adopted-files',
   'packages/server/test/model.test',
+  'packages/server/test/operations/input-agreement',
   'packages/server/test/stores/stores-sqlite',
 ]
 
@@ -151,13 +155,23 @@ const runTests = (
   paths: string[],
   minutesMax: number,
   env: Record<string, string>,
-  workers = parallel,
-): Promise<void> =>
-  run(['test', '--only-failures', '--timeout', '120000', `--parallel=${workers}`, ...paths], minutesMax, env)
+  { workers = parallel, flags = [] as string[] } = {},
+): Promise<void> => {
+  const common = ['--only-failures', '--timeout', '120000', '--preload', bundledThreads, `--parallel=${workers}`]
+  return run(['test', ...common, ...flags, ...paths], minutesMax, env)
+}
+
+const bundledThreads = join(root, 'packages/server/test/bundled-threads.ts')
+
+/** With these times Bun starts the longest files first: one that starts last would leave a core without work. */
+const timings = [
+  `--timings=${join(root, 'packages/server/scripts/test-times.json')}`,
+  ...(process.argv.includes('--write-times') ? ['--update-timings'] : []),
+]
 
 const runQuick = async (): Promise<void> => {
   const server = await startSharedServer()
-  await runTests(files.filter(isQuick), 20, { ...server.env, CUBBY_TEST_PART: 'quick' })
+  await runTests(files.filter(isQuick), 20, { ...server.env, CUBBY_TEST_PART: 'quick' }, { flags: timings })
   await server.stop()
 }
 
@@ -178,7 +192,7 @@ const runRest = async (): Promise<void> => {
   const env = { ...server.env, ...postgres.env }
   await run(['packages/server/test/openapi/generators/install.ts'], 5)
   await runTests(rest.filter(not(isAlone)), 40, env)
-  await runTests(rest.filter(isAlone), 20, env, 1)
+  await runTests(rest.filter(isAlone), 20, env, { workers: 1 })
   await server.stop()
 
   // The store of this process's harness is then there too.
@@ -187,7 +201,7 @@ const runRest = async (): Promise<void> => {
   const again = files.filter(beginsWith(onPostgres))
   const envOnPostgres = { ...serverOnPostgres.env, ...postgres.env, CUBBY_TEST_STORE: postgres.url }
   await runTests(again.filter(not(isAlone)), 20, envOnPostgres)
-  await runTests(again.filter(isAlone), 10, envOnPostgres, 1)
+  await runTests(again.filter(isAlone), 10, envOnPostgres, { workers: 1 })
   await serverOnPostgres.stop()
   await postgres.stop()
   if (process.env.CUBBY_TEST_BINARY === 'full') await run(['packages/server/scripts/test-on-binary.ts'], 45)
@@ -199,6 +213,7 @@ const isRestOnly = process.argv.includes('--rest')
 // Built as for the npm package, with the console in it. The tests of one file alone run the source.
 const program = join(root, 'node_modules/.cache/cubby-tests')
 await build(program)
+await buildEngineThreads(join(program, 'threads'))
 process.env.CUBBY_TEST_MAIN = join(program, 'main.js')
 if (!isRestOnly) await runQuick()
 if (isAll) await runRest()

@@ -11,7 +11,7 @@ import { Random, testSeed } from './model/random.ts'
 // Without this, a write whose success a caller was told could be gone after a crash, or half of a batch be there:
 // money taken from one account and never given to the other, and nobody the wiser.
 
-const rounds = Number(process.env.CUBBY_TEST_CRASH_ROUNDS ?? (isWhole ? 20 : 3))
+const rounds = Number(process.env.CUBBY_TEST_CRASH_ROUNDS ?? (isWhole ? 20 : 2))
 const writersMax = 32
 
 /** Repeats the choices of a run, though not its moments: those are the machine's. */

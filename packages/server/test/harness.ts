@@ -61,6 +61,9 @@ export const storeIsEmbedded = (): boolean => (process.env.CUBBY_TEST_STORE ?? '
 /** False in the quick part, `npm test`: a case that takes long is then skipped. The file runs in the rest too. */
 export const isWhole = process.env.CUBBY_TEST_PART !== 'quick'
 
+/** How often a property is tried: half as often in the quick part. */
+export const runsOf = (count: number): number => (isWhole ? count : count / 2)
+
 export const makeTempDir = (): string => mkdtempSync(join(tmpdir(), 'cubby-test-'))
 export const removeTempDir = (dir: string): void => rmSync(dir, { recursive: true, force: true })
 

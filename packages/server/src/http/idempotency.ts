@@ -2,9 +2,10 @@ import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { idempotencyKeyHeader, idempotencyKeyReused, parseIdempotencyKey } from '../core/idempotency.ts'
 import { parseCollection } from '../core/items/collection.ts'
+import type { IdempotencyScope } from '../operations/access.ts'
 import { scopeOfDatabase, scopeOfOrganization, scopeOfTable } from '../operations/once.ts'
 import type { AnyOperation } from '../operations/operation.ts'
-import type { IdempotencyKey, KeptResult } from '../store/idempotency.ts'
+import type { KeptResult } from '../store/idempotency.ts'
 import type { Exchange } from './exchange.ts'
 import { KeyedRequest } from './keyed-request.ts'
 import { statusOf } from './status.ts'
@@ -38,31 +39,23 @@ const respondOnce = async (
   if (operation.idempotencyScope === undefined) refuseIdempotencyKey(exchange.request.headers)
   const once = new KeyedRequest(exchange.request, parseIdempotencyKey(header))
   exchange.useOnce(once)
-  const response = await respondOrReplay(exchange, operation, handler, once)
-  if (!once.isReplayed) return response
-  exchange.countReplay()
-  response.headers.set('Idempotency-Replayed', 'true')
-  return response
-}
-
-/** A request that was applied may be refused now: its time has passed, or its task is gone. Then its result is answered. */
-const respondOrReplay = async (
-  exchange: Exchange,
-  operation: AnyOperation,
-  handler: Handler,
-  once: KeyedRequest,
-): Promise<Response> => {
+  let response: Response
   try {
-    return await handler(exchange)
+    response = await handler(exchange)
   } catch (error) {
     if (!(error instanceof CubbyError) || !isRefusal(error)) throw error
+    // A request that was applied may be refused now: its time has passed, or its task is gone. Then its result is answered.
     const kept = await findKept(exchange, operation, once)
     if (kept === undefined) throw error
     if (kept.requestHash !== once.requestHash) throw idempotencyKeyReused()
     once.kept = JSON.parse(kept.result) as object
     exchange.replayAt(kept.createdAtMs)
-    return handler(exchange)
+    response = await handler(exchange)
   }
+  if (!once.isReplayed) return response
+  exchange.countReplay()
+  response.headers.set('Idempotency-Replayed', 'true')
+  return response
 }
 
 /** Tells whether the fault is in what the request says, and not in who sends it. */
@@ -74,11 +67,12 @@ const isRefusal = ({ code }: CubbyError): boolean => {
 const findKept = async (
   { access, params }: Exchange,
   { idempotencyScope }: AnyOperation,
-  { keyHash }: KeyedRequest,
+  once: KeyedRequest,
 ): Promise<KeptResult | undefined> => {
   const { engine, apiKey } = access
   const { orgId } = apiKey
-  const find = (scope: Omit<IdempotencyKey, 'keyHash'>) => engine.idempotencyKeys.find({ ...scope, keyHash })
+  const find = (scope: IdempotencyScope) =>
+    engine.idempotencyKeys.find({ ...scope, keyHash: once.keyHashIn(scope) }, orgId)
   if (idempotencyScope === 'database') return find(scopeOfDatabase(orgId, params.db!))
   if (idempotencyScope === 'organization') return find(scopeOfOrganization(orgId))
   if (idempotencyScope === 'task') {

@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto'
-import type { OnceRequest } from '../operations/access.ts'
+import type { IdempotencyScope, OnceRequest } from '../operations/access.ts'
 
-/** The lengths keep two lists of parts apart whose texts are the same when joined. */
-const sha256 = (parts: string[]): string =>
-  hash('sha256', parts.map((part) => `${part.length}:${part}`).join(''), 'hex')
+const sha256 = (text: string): string => hash('sha256', text, 'hex')
 
 /** Path and query string as they were sent. */
 const targetOf = (url: string): string => url.slice(url.indexOf('/', url.indexOf('//') + 2))
@@ -11,26 +9,17 @@ const targetOf = (url: string): string => url.slice(url.indexOf('/', url.indexOf
 /** A UUID of version 7 begins with its time in 13 characters. */
 const orderedCharacters = 13
 
-/**
- * Begins with the first characters of the key: keys that begin with the time are neighbours in the index, so that keys of one
- * commit share its pages.
- */
-const keyHashOf = (key: string): string => {
-  const start = Buffer.from(key.slice(0, orderedCharacters).padEnd(orderedCharacters, ' '), 'latin1').toString('hex')
-  return start + sha256([key]).slice(start.length)
-}
-
 /** The idempotency key of a request. Of its text only the first characters are kept. */
 export class KeyedRequest implements OnceRequest {
-  readonly keyHash: string
   isReplayed = false
   kept: object | undefined
+  readonly #key: string
   readonly #request: Request
   #body = ''
   #requestHash: string | undefined
 
   constructor(request: Request, key: string) {
-    this.keyHash = keyHashOf(key)
+    this.#key = key
     this.#request = request
   }
 
@@ -39,10 +28,25 @@ export class KeyedRequest implements OnceRequest {
     this.#requestHash = undefined
   }
 
+  /**
+   * Begins with the first characters of the key: keys that begin with the time are neighbours in the index of PostgreSQL, so
+   * that keys of one commit share its pages. The rest is different in each scope, also for the same key.
+   */
+  keyHashIn({ scopeId, scopeKind }: IdempotencyScope): string {
+    const key = this.#key
+    const start = Buffer.from(key.slice(0, orderedCharacters).padEnd(orderedCharacters, ' '), 'latin1').toString('hex')
+    return start + sha256(`${scopeId} ${scopeKind} ${key}`).slice(start.length)
+  }
+
   get requestHash(): string {
-    const { method, url, headers } = this.#request
-    const conditions = [headers.get('if-match') ?? '', headers.get('if-none-match') ?? '']
-    this.#requestHash ??= sha256([method, targetOf(url), ...conditions, this.#body])
+    this.#requestHash ??= this.#hashRequest()
     return this.#requestHash
+  }
+
+  /** None of the parts before the body has a line end, so two requests with the same text are the same. */
+  #hashRequest(): string {
+    const { method, url, headers } = this.#request
+    const conditions = `${headers.get('if-match') ?? ''}\n${headers.get('if-none-match') ?? ''}`
+    return sha256(`${method} ${targetOf(url)}\n${conditions}\n${this.#body}`)
   }
 }

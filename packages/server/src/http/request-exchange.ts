@@ -142,7 +142,7 @@ export class RequestExchange
   }
 
   #addOnce(): void {
-    this.access = { ...this.access, once: this.#once }
+    this.access.once = this.#once
   }
 
   countReplay(): void {

@@ -7,8 +7,12 @@ import type { Engine } from '../store/engine.ts'
 import type { Once } from '../store/idempotency.ts'
 import type { TaskServices } from './tasks/task-services.ts'
 
+export type IdempotencyScope = Pick<Once, 'scopeId' | 'scopeKind'>
+
 /** The idempotency key of a request. */
-export interface OnceRequest extends Pick<Once, 'keyHash'> {
+export interface OnceRequest {
+  /** See `IdempotencyKey`. */
+  keyHashIn(scope: IdempotencyScope): string
   /** Known when the body has arrived. */
   requestHash: string
   /** True if the result is that of an earlier request. */

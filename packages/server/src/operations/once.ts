@@ -1,9 +1,6 @@
 import type { Caller } from '../store/api-keys.ts'
-import type { Once } from '../store/idempotency.ts'
 import type { Table } from '../store/tables.ts'
-import { type Access, callerOf, type OperatorAccess } from './access.ts'
-
-export type IdempotencyScope = Pick<Once, 'scopeId' | 'scopeKind'>
+import { type Access, callerOf, type IdempotencyScope, type OperatorAccess } from './access.ts'
 
 export const scopeOfTable = ({ id }: Pick<Table, 'id'>): IdempotencyScope => ({
   scopeId: id,
@@ -32,8 +29,10 @@ export const writeOnce = async <T extends object>(
     once.isReplayed = true
     return once.kept as T
   }
-  const { keyHash, requestHash } = once
-  const result = await write({ ...callerOf(access), once: { ...scope, keyHash, requestHash } })
+  const { orgId, apiKey } = callerOf(access)
+  const { scopeId, scopeKind } = scope
+  const token = { scopeId, scopeKind, keyHash: once.keyHashIn(scope), requestHash: once.requestHash }
+  const result = await write({ orgId, apiKey, once: token })
   if ('isReplayed' in result) once.isReplayed = true
   return result
 }

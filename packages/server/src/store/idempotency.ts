@@ -25,5 +25,6 @@ export interface KeptResult {
 }
 
 export interface IdempotencyKeys {
-  find(key: IdempotencyKey): Awaitable<KeptResult | undefined>
+  /** `orgId`: the organization in whose turn the key is looked for. */
+  find(key: IdempotencyKey, orgId: number): Awaitable<KeptResult | undefined>
 }

@@ -88,7 +88,7 @@ export interface Dump {
   countRuns(): Awaitable<number>
   /** The runs of one task, by id, in chunks of bounded bytes. */
   runsOf(taskId: number): AsyncIterable<Run[]>
-  /** Sorted by scope, then by hash. */
+  /** Sorted by organization, time, scope and hash. */
   idempotencyKeys(): AsyncIterable<DumpedIdempotencyKey>
   /** See `Files.readMark`. */
   fileMark(): Awaitable<string | undefined>

@@ -39,37 +39,41 @@ const scopesIn = async (engine: Engine): Promise<string[]> => [
 ]
 
 export const idempotencyKeyCases = (it: Case): void => {
-  it('load and dump: sorted by scope and hash, unchanged, and an entry that is there stays', async ({ engine }) => {
+  it('load and dump: sorted by time, scope and hash, unchanged, and an entry that is there stays', async ({
+    engine,
+  }) => {
     const { tenant, table } = await makeFixture(engine)
     const orgId = tenant.org.id
     const rows = [
       ...several({ scopeId: table.id, scopeKind: 'table', orgId }, 1_200),
       idempotencyKey({ scopeId: orgId, scopeKind: 'organization', orgId }, 'k0', '{"a":"\\u0000 é 😀"}'),
       idempotencyKey({ scopeId: orgId, scopeKind: 'organization/app', orgId }, 'k0'),
-    ]
+    ].map((row, i) => ({ ...row, createdAtMs: startMs - (i % 3) }))
     for (let at = 0; at < rows.length; at += 500) {
       await engine.transfer.load({ idempotencyKeys: rows.slice(at, at + 500) })
     }
-    const placeOf = ({ scopeId, scopeKind, keyHash }: DumpedIdempotencyKey): string =>
-      [String(scopeId).padStart(20, '0'), scopeKind, keyHash].join('\0')
+    const placeOf = ({ createdAtMs, scopeId, scopeKind, keyHash }: DumpedIdempotencyKey): string =>
+      [createdAtMs, String(scopeId).padStart(20, '0'), scopeKind, keyHash].join('\0')
     const sorted = rows.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
     expect(await dumped(engine)).toEqual(sorted)
     await engine.transfer.load({ idempotencyKeys: rows.slice(0, 3).map((row) => ({ ...row, result: 'another' })) })
     expect(await dumped(engine)).toEqual(sorted)
   })
 
-  it('purge: go with their table or task, in steps, and no others', async ({ engine }) => {
+  it('purge: go with their table or task, in steps, and no others that are kept', async ({ engine }) => {
     const fixture = await makeFixture(engine)
     const kept = await makeFixture(engine, {}, { tenant: fixture.tenant, name: 'kept' })
     const bench = await makeBench(engine, {}, { tenant: fixture.tenant })
     const orgId = fixture.tenant.org.id
     const of = (scopeId: number, scopeKind = 'table'): DumpedIdempotencyKey[] =>
       several({ scopeId, scopeKind, orgId }, 23)
+    const young = (rows: DumpedIdempotencyKey[]) => rows.map((row) => ({ ...row, createdAtMs: deadline }))
     await engine.transfer.load({
       idempotencyKeys: [
-        ...[fixture.table.id, kept.table.id, bench.task.id].flatMap((id) => of(id)),
+        ...[fixture.table.id, bench.task.id].flatMap((id) => of(id)),
+        ...young(of(kept.table.id)),
         // The id of an organization may be that of a table.
-        ...of(fixture.table.id, 'organization').map((row) => ({ ...row, scopeId: orgId })),
+        ...young(of(orgId, 'organization')),
       ],
     })
     await fixture.put('a')

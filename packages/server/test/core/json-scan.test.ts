@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { checkJson, JsonScan, parseJson } from '../../src/core/text/json-scan.ts'
+import { runsOf } from '../harness.ts'
 import { jsonText, space } from './json-text.ts'
 import { refusal } from './refusal.ts'
 
@@ -67,7 +68,7 @@ describe('the scan agrees with JSON.parse', () => {
         JSON.parse(before + text + after)
         scan(before + text + after)
       }),
-      { numRuns: 1500 },
+      { numRuns: runsOf(1500) },
     )
   })
 
@@ -89,7 +90,7 @@ describe('the scan agrees with JSON.parse', () => {
           expectAgreement(changed)
         },
       ),
-      { numRuns: 6000 },
+      { numRuns: runsOf(6000) },
     )
   })
 
@@ -104,7 +105,7 @@ describe('the scan agrees with JSON.parse', () => {
   test('on pieces in any order', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (list) => expectAgreement(list.join(''))),
-      { numRuns: 6000 },
+      { numRuns: runsOf(6000) },
     )
   })
 
@@ -298,7 +299,7 @@ describe('in steps', () => {
           }
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: runsOf(1500) },
     )
     for (const text of ['', ' ', '1', ' 1 ', '[]', '{}', '[', '1 1']) {
       expect({ text, said: inSteps(text, 1).said }).toEqual({ text, said: saidBy(() => parseJson(text)) })

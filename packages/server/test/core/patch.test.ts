@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { applyPatch, parsePatchMembers } from '../../src/core/records/patch.ts'
 import { cpuMsOf } from '../cpu-time.ts'
-import { isWhole } from '../harness.ts'
+import { runsOf } from '../harness.ts'
 import { PatchDocuments } from './patch-documents.ts'
 import { type ModelArray, modelMerge, modelPlace, modelSum, toFixed, writeNode } from './patch-model.ts'
 import { refusal, refused } from './refusal.ts'
@@ -26,8 +26,7 @@ const appended = (data: string, append: string): string => patched(data, { appen
 /** A run with its own seed each time; a failure prints it. */
 const forEachDocument = (count: number, check: (documents: PatchDocuments) => void): void => {
   const start = Number(process.env.CUBBY_TEST_SEED ?? Date.now() % 1_000_000_000)
-  const least = isWhole ? count : count / 2
-  for (let i = 0; i < least; i++) {
+  for (let i = 0; i < runsOf(count); i++) {
     try {
       check(new PatchDocuments(start + i))
     } catch (error) {

@@ -92,7 +92,7 @@ export class OpenStore {
       orgId: caller.orgId,
       keySeq: caller.apiKey?.seq ?? null,
       tableId: table?.id ?? null,
-      ...(caller.once !== undefined && { once: caller.once }),
+      once: caller.once,
     }
   }
 }

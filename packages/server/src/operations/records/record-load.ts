@@ -108,6 +108,7 @@ export class RecordLoad {
     let units = 0
     for (const line of lines) {
       this.#line++
+      if (line === '') continue
       if (units >= sliceUnits) {
         await this.#turn()
         units = 0

@@ -73,8 +73,9 @@ const tasks: Statement = {
 const idempotencyKeys: Statement = {
   name: 'dump_idempotency_keys',
   text: `select i.scope_id, i.scope_kind, encode(i.key_hash, 'hex'), encode(i.request_hash, 'hex'), i.org_id, i.created_at, i.result
-    from cubby_idempotency_key i where (i.scope_id, i.scope_kind, i.key_hash) > ($1::bigint, $2, $3::bytea)
-    order by i.scope_id, i.scope_kind, i.key_hash limit ${chunkRows}`,
+    from cubby_idempotency_key i
+    where (i.org_id, i.created_at, i.scope_id, i.scope_kind, i.key_hash) > ($1::bigint, $2::bigint, $3::bigint, $4, $5::bytea)
+    order by i.org_id, i.created_at, i.scope_id, i.scope_kind, i.key_hash limit ${chunkRows}`,
 }
 
 const fileMark: Statement = { name: 'dump_file_mark', text: 'select s.file_mark from cubby_store s' }
@@ -154,12 +155,12 @@ export const openDump = async (session: Session): Promise<Dump> => {
     countRuns: async (): Promise<number> => Number((await session.run('select count(*) from cubby_run_8'))[0]![0]),
 
     async *idempotencyKeys(): AsyncIterable<DumpedIdempotencyKey> {
-      for (let last: Value[] = [0, '', Buffer.alloc(0)]; ; ) {
+      for (let last: Value[] = [0, 0, 0, '', Buffer.alloc(0)]; ; ) {
         const page = await rows(idempotencyKeys, ...last)
         for (const row of page) yield toIdempotencyKey(row)
         if (page.length === 0) return
-        const [scopeId, scopeKind, keyHash] = page.at(-1)!
-        last = [scopeId!, scopeKind!, Buffer.from(keyHash!, 'hex')]
+        const [scopeId, scopeKind, keyHash, , orgId, createdAt] = page.at(-1)!
+        last = [orgId!, createdAt!, scopeId!, scopeKind!, Buffer.from(keyHash!, 'hex')]
       }
     },
 

@@ -5,6 +5,7 @@ import { blobsOfRows, markDead } from '../files/file-writes.ts'
 import { belongsTo, removeRows } from '../records/remove-damaged.ts'
 import { changeDamaged } from '../runs/damaged-runs.ts'
 import { moveLease } from '../runs/run-rows.ts'
+import { removeIdempotencyKeys } from '../write/idempotency-key-writes.ts'
 
 // Each of these commands is one step, in the transaction that is open on `db`.
 
@@ -37,21 +38,18 @@ export const removeOldKeys = (
   { db }: Writers,
   { orgId, beforeMs, rowsMax }: { orgId: number; beforeMs: number; rowsMax: number },
 ): number =>
-  db.change(
-    `DELETE FROM idempotency_keys WHERE rowid IN (SELECT rowid FROM idempotency_keys
-       WHERE org_id = ?1 AND created_at < ?2 ORDER BY created_at LIMIT ?3)`,
-    ...[orgId, beforeMs, rowsMax],
-  )
+  removeIdempotencyKeys(db, 'org_id = ?1 AND created_at < ?2 ORDER BY created_at LIMIT ?3', orgId, beforeMs, rowsMax)
 
 interface PurgedTable {
   id: number
+  orgId: number
   kind: TableKind
 }
 
 /** Removes rows of the table, bucket or task that was deleted first, and its own row when no other is left. */
 export const purgeTables = ({ db }: Writers, { nowMs, rowsMax }: SweepStep): number => {
   const table = db.one<PurgedTable>(
-    'SELECT id, kind FROM tables WHERE deleted_at <= ?1 ORDER BY deleted_at LIMIT 1',
+    'SELECT id, org_id AS orgId, kind FROM tables WHERE deleted_at <= ?1 ORDER BY deleted_at LIMIT 1',
     nowMs - recoveryMs - sweepGraceMs,
   )
   if (table === undefined) return 0
@@ -62,31 +60,28 @@ export const purgeTables = ({ db }: Writers, { nowMs, rowsMax }: SweepStep): num
 
 /** Removes rows of a table that nobody can restore. */
 const purgeTable = (db: Connection, table: PurgedTable, nowMs: number, rowsMax: number): number => {
-  if (table.kind === 'task') return purgeTask(db, table.id, rowsMax)
+  if (table.kind === 'task') return purgeTask(db, table, nowMs, rowsMax)
   const rows = idsIn(db.all('SELECT id FROM records WHERE table_id = ?1 LIMIT ?2', table.id, rowsMax))
   const blobs = table.kind === 'bucket' ? blobsOfRows(db, rows) : []
   // A damaged index entry may point to a record of another table.
   const removed = removeRows(db, rows, (id) => belongsTo(db, table.id, id))
   markDead(db, blobs, nowMs)
   if (rows.length === rowsMax && removed > 0) return removed + 1
-  return removed + removeLast(db, table.id, rowsMax - removed)
+  return removed + removeLast(db, table, nowMs, rowsMax - removed)
 }
 
-/** Removes idempotency keys of a table that has no rows left, and its own row when no key is left. */
-const removeLast = (db: Connection, tableId: number, rowsMax: number): number => {
-  const keys = removeIdempotencyKeys(db, tableId, `= 'table'`, rowsMax)
-  if (keys < rowsMax) db.change('DELETE FROM tables WHERE id = ?1', tableId)
+/**
+ * Removes the own row of a table that has no other rows left. Its idempotency keys are removed before: they are as old as its
+ * deletion, so they are among those of the organization that need not be kept.
+ */
+const removeLast = (db: Connection, { id, orgId }: PurgedTable, nowMs: number, rowsMax: number): number => {
+  const keys = removeOldKeys({ db }, { orgId, beforeMs: nowMs - recoveryMs - sweepGraceMs + 1, rowsMax })
+  if (keys < rowsMax) db.change('DELETE FROM tables WHERE id = ?1', id)
   return keys + 1
 }
 
-const removeIdempotencyKeys = (db: Connection, scopeId: number, ofKind: string, rowsMax: number): number =>
-  db.change(
-    `DELETE FROM idempotency_keys WHERE rowid IN
-       (SELECT rowid FROM idempotency_keys WHERE scope_id = ?1 AND scope_kind ${ofKind} LIMIT ?2)`,
-    ...[scopeId, rowsMax],
-  )
-
-const purgeTask = (db: Connection, taskId: number, rowsMax: number): number => {
+const purgeTask = (db: Connection, task: PurgedTable, nowMs: number, rowsMax: number): number => {
+  const taskId = task.id
   const runs = db.all<{ seq: number; leaseUntilMs: number | null }>(
     'SELECT seq, lease_until AS leaseUntilMs FROM runs WHERE task_id = ?1 LIMIT ?2',
     ...[taskId, rowsMax],
@@ -97,12 +92,12 @@ const purgeTask = (db: Connection, taskId: number, rowsMax: number): number => {
   })
   if (runs.length === rowsMax) return runs.length + 1
   db.change('DELETE FROM tasks WHERE table_id = ?1', taskId)
-  return runs.length + removeLast(db, taskId, rowsMax - runs.length)
+  return runs.length + removeLast(db, task, nowMs, rowsMax - runs.length)
 }
 
 /** Finds one table of an organization. One index has the active tables, another one the deleted ones. */
 const tableOf = (isDeleted: boolean): string =>
-  `SELECT id, kind FROM tables WHERE org_id = ?1 AND deleted_at IS ${isDeleted ? 'NOT NULL' : 'NULL'} LIMIT 1`
+  `SELECT id, org_id AS orgId, kind FROM tables WHERE org_id = ?1 AND deleted_at IS ${isDeleted ? 'NOT NULL' : 'NULL'} LIMIT 1`
 
 /**
  * Removes rows of a table, bucket or task of the organization that was deleted first; when it has none left, its API keys and
@@ -122,8 +117,7 @@ export const purgeOrganizations = ({ db }: Writers, { nowMs, rowsMax }: SweepSte
     if (table !== undefined) return purgeTable(db, table, nowMs, rowsMax)
   }
   const sql = 'DELETE FROM api_keys WHERE seq IN (SELECT seq FROM api_keys WHERE org_id = ?1 LIMIT ?2)'
-  // Idempotency keys of the organization and of its databases: their kinds sort before `table`.
-  const keys = db.change(sql, id, rowsMax) + removeIdempotencyKeys(db, id, `< 'table'`, rowsMax)
+  const keys = db.change(sql, id, rowsMax) + removeIdempotencyKeys(db, 'org_id = ?1 LIMIT ?2', id, rowsMax)
   if (keys < rowsMax) db.change('DELETE FROM organizations WHERE id = ?1', id)
   return keys + 1
 }

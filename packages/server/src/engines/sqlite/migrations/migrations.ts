@@ -141,21 +141,28 @@ export const migrations: Migration[] = [
     run(db) {
       db.run(`
         UPDATE meta SET name = 'epoch' WHERE name = 'registry_epoch';
+        INSERT INTO meta VALUES ('idempotency_keys_indexed', 0);
 
         ALTER TABLE api_keys ADD COLUMN rolled_from TEXT;
         ALTER TABLE api_keys ADD COLUMN rolled_to TEXT;
 
         CREATE TABLE idempotency_keys (
+          id INTEGER PRIMARY KEY,
+          short_hash INTEGER NOT NULL,
           scope_id INTEGER NOT NULL,
           scope_kind TEXT NOT NULL,
           key_hash BLOB NOT NULL,
           request_hash BLOB NOT NULL,
           org_id INTEGER NOT NULL,
           created_at INTEGER NOT NULL,
-          result TEXT NOT NULL,
-          PRIMARY KEY (scope_id, scope_kind, key_hash)
+          result TEXT NOT NULL
         ) STRICT;
         CREATE INDEX idempotency_keys_by_org ON idempotency_keys (org_id, created_at);
+        CREATE TABLE idempotency_key_index (
+          short_hash INTEGER NOT NULL,
+          id INTEGER NOT NULL,
+          PRIMARY KEY (short_hash, id)
+        ) STRICT, WITHOUT ROWID;
       `)
     },
   },

@@ -14,7 +14,8 @@ export const applicationId = 0x43756279
 // The bytes of small files have a table of their own, so that statements on the states of blobs do not read them.
 //
 // An idempotency key belongs to `scope_id`: the id of a table, bucket or task, or that of the organization. `scope_kind` says
-// which (`DumpedIdempotencyKey` in store/transfer.ts).
+// which (`DumpedIdempotencyKey` in store/transfer.ts). The newest keys are not in `idempotency_key_index`: see
+// write/idempotency-key-writes.ts.
 //
 // The table `leases` is an index of the leases of running runs by organization. The checksum of a run is at the end of
 // `payload` (runs/run-rows.ts).
@@ -32,7 +33,8 @@ export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string
     name TEXT PRIMARY KEY,
     value INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-  INSERT INTO meta VALUES ('epoch', 1), ('next_record_id', 1), ('files_held_until', 0);
+  INSERT INTO meta VALUES ('epoch', 1), ('next_record_id', 1), ('files_held_until', 0),
+    ('idempotency_keys_indexed', 0);
 
   CREATE TABLE secrets (
     secret BLOB NOT NULL,
@@ -185,14 +187,20 @@ export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE idempotency_keys (
+    id INTEGER PRIMARY KEY,
+    short_hash INTEGER NOT NULL,
     scope_id INTEGER NOT NULL,
     scope_kind TEXT NOT NULL,
     key_hash BLOB NOT NULL,
     request_hash BLOB NOT NULL,
     org_id INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
-    result TEXT NOT NULL,
-    PRIMARY KEY (scope_id, scope_kind, key_hash)
+    result TEXT NOT NULL
   ) STRICT;
   CREATE INDEX idempotency_keys_by_org ON idempotency_keys (org_id, created_at);
+  CREATE TABLE idempotency_key_index (
+    short_hash INTEGER NOT NULL,
+    id INTEGER NOT NULL,
+    PRIMARY KEY (short_hash, id)
+  ) STRICT, WITHOUT ROWID;
 `

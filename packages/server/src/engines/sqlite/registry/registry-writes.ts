@@ -41,7 +41,7 @@ export interface Fence {
   /** Null for changes of the registry itself, and for attempts of runs: those of a deleted task go on. */
   tableId: number | null
   /** See `Once`. */
-  once?: Once
+  once?: Once | undefined
 }
 
 /** The registry inside the transaction that is open on `db`: its epoch, fences, tables. None of its writes is on a hot path. */

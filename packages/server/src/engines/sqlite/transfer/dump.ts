@@ -91,7 +91,7 @@ export const openDump = (path: string, rowCheck: RowCheck): Dump => {
     async *idempotencyKeys() {
       const sql = `SELECT scope_id AS scopeId, scope_kind AS scopeKind, lower(hex(key_hash)) AS keyHash,
           lower(hex(request_hash)) AS requestHash, org_id AS orgId, created_at AS createdAtMs, result
-        FROM idempotency_keys ORDER BY scope_id, scope_kind, key_hash`
+        FROM idempotency_keys ORDER BY org_id, created_at, scope_id, scope_kind, key_hash`
       yield* db.prepare<DumpedIdempotencyKey, []>(sql).iterate()
     },
 

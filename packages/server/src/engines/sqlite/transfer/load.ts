@@ -4,6 +4,7 @@ import type { Connection } from '../connection.ts'
 import { insertRecord, type RecordWrites } from '../records/record-writes.ts'
 import { insertRun, moveLease, runValues } from '../runs/run-rows.ts'
 import { putTask, taskValues } from '../tasks/task-rows.ts'
+import type { IdempotencyKeyWrites } from '../write/idempotency-key-writes.ts'
 
 const addRecord = insertRecord.replace('INSERT', 'INSERT OR IGNORE')
 const addRun = insertRun.replace('INSERT', 'INSERT OR IGNORE')
@@ -13,7 +14,7 @@ const addRun = insertRun.replace('INSERT', 'INSERT OR IGNORE')
  * ids is raised here.
  */
 export const load = (
-  { db, records }: { db: Connection; records: RecordWrites },
+  { db, records, idempotencyKeys }: { db: Connection; records: RecordWrites; idempotencyKeys: IdempotencyKeyWrites },
   { rows }: { rows: LoadRows },
 ): void => {
   // The loaded rows may have ids above the reserved block.
@@ -52,13 +53,7 @@ export const load = (
     const changes = db.change(addRun, ...runValues(run))
     if (changes > 0) moveLease(db, { ...run, leaseUntilMs: null }, run)
   }
-  for (const key of rows.idempotencyKeys ?? []) {
-    db.change(
-      'INSERT OR IGNORE INTO idempotency_keys VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)',
-      ...[key.scopeId, key.scopeKind, Buffer.from(key.keyHash, 'hex'), Buffer.from(key.requestHash, 'hex')],
-      ...[key.orgId, key.createdAtMs, key.result],
-    )
-  }
+  for (const key of rows.idempotencyKeys ?? []) idempotencyKeys.load(key)
   let lastId = 0
   for (const record of rows.records ?? []) {
     lastId = Math.max(lastId, record.id)

@@ -47,6 +47,9 @@ type Numbers = (number | null)[]
 
 const entryCount = 2 * slots.length
 
+/** Characters of a SHA-256 in hex. */
+const hashLength = 64
+
 const conditionCode = (condition: Condition | undefined): number =>
   condition === undefined ? 0 : condition === 'exists' ? 1 : condition === 'absent' ? 2 : 3
 
@@ -57,6 +60,22 @@ const decodeCondition = (code: number, version: number): Condition | undefined =
 const otherCommand = -1
 /** The command is JSON, followed by the bytes of a file, which JSON would escape. */
 const commandWithBytes = -2
+/** The puts of a `putAll` follow. */
+const commandOfPuts = -3
+
+interface PlainCommand {
+  fence: Fence
+  nowMs: number
+  operations: readonly (PutOperation | DeleteOperation)[]
+}
+
+/** A command whose texts are sent as they are; undefined for others. */
+const asPlain = (command: Command): PlainCommand | undefined => {
+  if (command.kind === 'putAll') return { ...command, operations: command.puts }
+  if (command.kind !== 'write' || command.operations.some(({ op }) => op === 'patch' || op === 'check'))
+    return undefined
+  return command as PlainCommand
+}
 
 export const encodeGroup = (commands: Command[]): string => {
   const numbers: Numbers = []
@@ -73,21 +92,19 @@ export const encodeGroup = (commands: Command[]): string => {
       push(bytes)
       continue
     }
-    if (command.kind !== 'write' || command.operations.some(({ op }) => op === 'patch' || op === 'check')) {
+    const plain = asPlain(command)
+    if (plain === undefined) {
       numbers.push(otherCommand)
       push(JSON.stringify(command))
       continue
     }
-    const { fence, operations } = command
-    numbers.push(operations.length, fence.epoch, fence.orgId, fence.keySeq, fence.tableId, command.nowMs)
+    if (command.kind === 'putAll') numbers.push(commandOfPuts, command.onlyAbsent ? 1 : 0)
+    const { fence, nowMs, operations } = plain
+    numbers.push(operations.length, fence.epoch, fence.orgId, fence.keySeq, fence.tableId, nowMs)
     const { once } = fence
-    push(once === undefined ? null : once.scopeKind)
-    if (once !== undefined) {
-      numbers.push(once.scopeId)
-      push(once.keyHash)
-      push(once.requestHash)
-    }
-    for (const operation of operations as (PutOperation | DeleteOperation)[]) {
+    push(once === undefined ? null : once.keyHash + once.requestHash + once.scopeKind)
+    if (once !== undefined) numbers.push(once.scopeId)
+    for (const operation of operations) {
       const { condition } = operation
       numbers.push(conditionCode(condition), typeof condition === 'object' ? condition.version : 0)
       push(operation.hashKey)
@@ -129,7 +146,7 @@ export const decodeGroup = (group: string): Command[] => {
   }
   const commands: Command[] = []
   while (at < numbers.length) {
-    const count = next()
+    let count = next()
     if (count === otherCommand) {
       commands.push(JSON.parse(nextText()!) as Command)
       continue
@@ -139,15 +156,25 @@ export const decodeGroup = (group: string): Command[] => {
       commands.push({ ...command, bytes: nextText()! })
       continue
     }
+    let onlyAbsent: boolean | undefined
+    if (count === commandOfPuts) {
+      onlyAbsent = next() === 1
+      count = next()
+    }
     const fence: Fence = { epoch: next(), orgId: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! }
     const nowMs = next()
-    const scopeKind = nextText()
-    if (scopeKind !== null) {
-      fence.once = { scopeKind, scopeId: next(), keyHash: nextText()!, requestHash: nextText()! }
+    const once = nextText()
+    if (once !== null) {
+      const [keyHash, requestHash] = [once.slice(0, hashLength), once.slice(hashLength, 2 * hashLength)]
+      fence.once = { scopeId: next(), scopeKind: once.slice(2 * hashLength), keyHash, requestHash }
     }
     const operations: RecordOperation[] = []
     for (let i = 0; i < count; i++) operations.push(nextOperation())
-    commands.push({ kind: 'write', fence, nowMs, operations })
+    commands.push(
+      onlyAbsent === undefined
+        ? { kind: 'write', fence, nowMs, operations }
+        : { kind: 'putAll', fence, nowMs, puts: operations as PutOperation[], onlyAbsent },
+    )
   }
   return commands
 }

@@ -9,6 +9,7 @@ import { expireLeases, fireSchedules, sweepRuns } from '../runs/due-runs.ts'
 import { runCommands } from '../runs/run-writes.ts'
 import { taskCommands } from '../tasks/task-writes.ts'
 import { load } from '../transfer/load.ts'
+import { idempotencyKeyCommands } from './idempotency-key-writes.ts'
 
 /**
  * Every command of the writer is a function that applies it inside the open transaction. Its type is that of the command and
@@ -21,6 +22,7 @@ export const commands = {
   ...fileCommands,
   ...taskCommands,
   ...runCommands,
+  ...idempotencyKeyCommands,
   ...{ batch, expireLeases, fireSchedules, sweepRuns },
   ...{ sweepExpired, purgeTables, purgeOrganizations, removeOldKeys, addChecksums, vacuum, load },
 }

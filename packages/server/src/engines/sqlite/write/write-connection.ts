@@ -134,6 +134,7 @@ export class WriteConnection {
       // transaction.
       this.#rollBack()
       this.#writers.records.forgetReservedIds()
+      this.#writers.idempotencyKeys.forget()
       return group.length === 1
         ? failAll(group, error, 'statement')
         : group.flatMap((command) => this.commit([command]))
@@ -174,7 +175,7 @@ export class WriteConnection {
   /** The result of the command, or that of an earlier one for the same request. */
   #applyOnce(once: Once, command: OfRequest): unknown {
     const { idempotencyKeys } = this.#writers
-    const earlier = idempotencyKeys.find(once)
+    const earlier = idempotencyKeys.replay(once)
     if (earlier !== undefined) return earlier
     const result = this.#apply(command)
     idempotencyKeys.keep(once, command.fence.orgId, command.nowMs, result)
