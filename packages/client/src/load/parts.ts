@@ -13,7 +13,7 @@ export interface Part {
 const partLinesMax = 1_000
 /** A part ends with the line that reaches this. */
 const partUnitsMax = 1024 * 1024
-/** The server refuses a line that is longer than half of this, so the rest of such a line is not sent. */
+/** The server refuses a line of half of this, so the rest of such a line is not sent. A part ends after it. */
 const lineBytesMax = 2 * 1024 * 1024
 const lineFeed = 0x0a
 /** Minified, the escape would be a line break within a string, and the build breaks lines itself. */
@@ -91,7 +91,6 @@ class PartWriter {
       if (this.#lineBytes === 0) this.#lines++
       const room = Math.max(0, lineBytesMax - this.#lineBytes)
       this.#pieces.push(rest.subarray(0, Math.min(next, room)))
-      if (next > room && end >= 0) this.#pieces.push(lineEnd)
       this.#lineBytes = end < 0 ? this.#lineBytes + next : 0
       this.#units += next
       rest = rest.subarray(next)

@@ -120,7 +120,7 @@ const repeat = async <Result extends string | Response>(
     const answer = await attempt()
     if (typeof answer === 'string' || answer instanceof Response) return answer as Result
     const { error, unanswered, retryAfterMs } = answer as Failure
-    // `unavailable` promises that nothing was applied.
+    // `unavailable` promises that nothing was applied or, of a load, only puts that may be repeated.
     const again = unanswered ? repeatable : error instanceof CubbyError && error.code === 'unavailable'
     if (!again || attempts >= attemptsMax) throw error
     await Bun.sleep(Math.max(retryAfterMs, Math.random() * Math.min(delayMsMax, 100 * 2 ** attempts)))
