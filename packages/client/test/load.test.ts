@@ -255,7 +255,8 @@ describe('requests', () => {
     await table.load(large)
     expect(sent.map(({ lines }) => lines.length)).toEqual([3, 3, 3])
     sent.length = 0
-    await table.load(bytesOf(large.map((one) => JSON.stringify(one)).join('\n'), 65_536), { onError: 'skip' })
+    const options = { onError: 'skip', retries: 1, timeoutMs: 60_000, repeatWrites: true } as const
+    await table.load(bytesOf(large.map((one) => JSON.stringify(one)).join('\n'), 65_536), options)
     expect(sent.map(({ lines }) => lines.length)).toEqual([3, 3, 3])
     expect(sent[2]).toMatchObject({ path: '/v1/app/orders/load?onError=skip', type: 'application/x-ndjson' })
   })
@@ -344,6 +345,18 @@ describe('requests', () => {
     expect(error.cause).toBe(cause)
     expect(error).toMatchObject({ message: 'From line 1001 on: the disk is gone', count: 1_000, line: 1_001 })
     expect(sent).toHaveLength(1)
+  })
+
+  test('a source that fails because another load did is told from this load', async () => {
+    const other = fakeTable([
+      json({ count: 7, skipped: 0, failed: 1, errors: [{ line: 8, code: 'invalid_ttl', message: '' }] }),
+    ])
+    const source = async function* () {
+      yield* records(1_000)
+      await other.table.load(records(9))
+    }
+    const error = await loadFailure(fakeTable((lines) => stored(lines.length)).table.load(source()))
+    expect(error).toMatchObject({ code: 'invalid_ttl', count: 1_000, line: 1_001, cause: { count: 7, line: 8 } })
   })
 
   test.each([

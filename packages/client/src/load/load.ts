@@ -3,7 +3,7 @@ import type { LoadOptions, LoadSource } from '../records/loading.ts'
 import type { ErrorDetails } from '../transport/errors.ts'
 import { listPath } from '../transport/list-path.ts'
 import type { Send } from '../transport/transport.ts'
-import type { LoadResponse } from '../transport/wire.ts'
+import type { LoadLineError, LoadResponse } from '../transport/wire.ts'
 import { LoadError } from './load-error.ts'
 import { partsOf } from './parts.ts'
 
@@ -23,7 +23,8 @@ const addAnswer = (result: LoadResponse, answer: LoadResponse, line: number): vo
 
 const failureOf = (error: unknown, line: number, result: LoadResponse, isAborted: boolean): LoadError => {
   const isOurs = error instanceof CubbyError
-  if (isOurs) result.count += error.count ?? 0
+  // A source may itself fail with the error of another load.
+  if (isOurs && !(error instanceof LoadError)) result.count += error.count ?? 0
   const code = isOurs ? error.code : isAborted ? 'outcome_unknown' : 'invalid_request'
   const message = `${line === 1 ? '' : `From line ${line} on: `}${(error as Error)?.message ?? error}`
   return new LoadError(code, message, line, result, { ...(error as ErrorDetails), cause: error })
@@ -34,13 +35,14 @@ export const load = async (
   send: Send,
   path: string,
   source: LoadSource<never>,
-  { signal, timeoutMs, retries, onProgress, ...parameters }: LoadOptions,
+  { signal, timeoutMs, retries, repeatWrites, onProgress, ...parameters }: LoadOptions,
 ): Promise<LoadResponse> => {
   signal?.throwIfAborted()
   const result: LoadResponse = { count: 0, skipped: 0, failed: 0, errors: [] }
   const loadPath = listPath(`${path}/load`, parameters)
   const headers = { 'content-type': 'application/x-ndjson' }
   let line = 1
+  let refused: LoadLineError | undefined
   try {
     for await (const { body, lines } of partsOf(source, signal)) {
       const answer = await send<LoadResponse>(
@@ -49,18 +51,15 @@ export const load = async (
         { signal, timeoutMs, retries },
       )
       addAnswer(result, answer, line)
-      const refused = parameters.onError === 'skip' ? undefined : result.errors[0]
-      if (refused) {
-        throw new LoadError(refused.code, `Line ${refused.line}: ${refused.message}`, refused.line, result, {
-          status: 200,
-          field: refused.field,
-        })
-      }
+      if (parameters.onError !== 'skip') refused = result.errors[0]
+      if (refused) break
       line += lines
       onProgress?.({ ...result })
     }
   } catch (error) {
-    throw error instanceof LoadError ? error : failureOf(error, line, result, signal?.aborted === true)
+    throw failureOf(error, line, result, signal?.aborted === true)
   }
-  return result
+  if (!refused) return result
+  const { code, message, field } = refused
+  throw new LoadError(code, `Line ${refused.line}: ${message}`, refused.line, result, { status: 200, field })
 }
