@@ -48,7 +48,8 @@ export class CubbyError extends Error {
   /** The same error as the end of a load, of which so many lines are stored. */
   afterLines(count: number): CubbyError {
     const { code, field, hint, cause } = this
-    const message = count === 0 ? this.message : `${count} lines are stored. The next ones are not: ${this.message}`
+    const stored = count === 1 ? '1 line is stored' : `${count} lines are stored`
+    const message = count === 0 ? this.message : `${stored}. The next ones are not: ${this.message}`
     const Own = this.constructor as typeof CubbyError
     return new Own(code, message, { field, hint, cause: cause as string | undefined, count })
   }
