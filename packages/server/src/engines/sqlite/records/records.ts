@@ -24,8 +24,12 @@ export const bytesOf = (operations: RecordOperation[]): number => {
   return bytes
 }
 
-/** A record of a load takes at least this much of a commit, so that not too many are in one: others wait for it. */
-const loadedRecordBytes = 4 * 1024
+/**
+ * A commit of a load counts as if it were the most that a commit may have, so that small writes fit beside it and no other commit
+ * of a load does: whoever else writes waits for one of them at most.
+ */
+const loadedRecordBytes = 8 * 1024
+const loadedBytesWeight = 2
 
 export const sqliteRecords = (store: OpenStore): Records => {
   const scanner = new Scanner(store.db, store.rowCheck)
@@ -77,7 +81,7 @@ export const sqliteRecords = (store: OpenStore): Records => {
 
     putAll(caller, table, puts, onlyAbsent, nowMs) {
       const fence = store.fence(caller, table)
-      const bytes = Math.max(bytesOf(puts), puts.length * loadedRecordBytes)
+      const bytes = Math.max(bytesOf(puts) * loadedBytesWeight, puts.length * loadedRecordBytes)
       return store.channel.submit({ kind: 'putAll', fence, nowMs, puts, onlyAbsent }, bytes)
     },
   }
