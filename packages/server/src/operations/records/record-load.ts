@@ -52,7 +52,7 @@ export interface LoadSender {
  * A commit of few records ends after so many units of text: each record keeps the text alive that it arrived with, also the lines
  * around it of which nothing is stored.
  */
-const passedUnitsMax = 2 * loadCommitBytesMax
+const passedUnitsMax = 4 * loadCommitBytesMax
 
 /** What judging a line takes beside its length, as units of text: an error takes as long as a kilobyte. */
 const unitsOfLine = 200

@@ -24,13 +24,6 @@ export const bytesOf = (operations: RecordOperation[]): number => {
   return bytes
 }
 
-/**
- * A commit of a load counts as if it were the most that a commit may have, so that small writes fit beside it and no other commit
- * of a load does: whoever else writes waits for one of them at most.
- */
-const loadedRecordBytes = 8 * 1024
-const loadedBytesWeight = 2
-
 export const sqliteRecords = (store: OpenStore): Records => {
   const scanner = new Scanner(store.db, store.rowCheck)
   const find = store.db.prepare<GetRow, [number, string, string]>(
@@ -81,8 +74,7 @@ export const sqliteRecords = (store: OpenStore): Records => {
 
     putAll(caller, table, puts, onlyAbsent, nowMs) {
       const fence = store.fence(caller, table)
-      const bytes = Math.max(bytesOf(puts) * loadedBytesWeight, puts.length * loadedRecordBytes)
-      return store.channel.submit({ kind: 'putAll', fence, nowMs, puts, onlyAbsent }, bytes)
+      return store.channel.submit({ kind: 'putAll', fence, nowMs, puts, onlyAbsent }, bytesOf(puts))
     },
   }
 }
