@@ -29,7 +29,7 @@ export const findKeysMax = 100
 export const loadLineBytesMax = 1 * MIB
 /** A load is stored in commits of at most so many lines, and so many bytes of `data`. */
 export const loadCommitLinesMax = 1_000
-export const loadCommitBytesMax = 4 * MIB
+export const loadCommitBytesMax = 1 * MIB
 /** The refused lines that the answer to a load names; others are only counted. */
 export const loadErrorsMax = 100
 /** The pointers of a patch, those of `increment` and `append` together. */

@@ -5,13 +5,15 @@ import { StrictShares } from '../core/shares.ts'
 import { splitLines } from '../core/text/lines.ts'
 import { requireTable } from '../operations/lifecycle.ts'
 import { type LoadOptions, type LoadOutput, type LoadSender, RecordLoad } from '../operations/records/record-load.ts'
-import { loadInterrupted, loadStalled } from './body-faults.ts'
+import { cutShort, loadInterrupted, loadStalled } from './body-faults.ts'
 import { unpackGzip } from './unpack-gzip.ts'
 import { UploadProgress } from './upload-body.ts'
 
 /** A request whose body is a load. */
 interface LoadRequest extends Omit<LoadSender, 'fault' | 'cut'> {
   readonly nowMs: number
+  /** Aborted when the client closes the connection. */
+  readonly signal: AbortSignal
   readLoad(progress: UploadProgress): AsyncIterable<Uint8Array>
   withoutIdleTimeout<T>(work: () => Promise<T>): Promise<T>
 }
@@ -56,6 +58,10 @@ export class Loads {
         return progress.fault
       },
     }
+    // Nobody waits for the lines that have arrived: their place is for the next load.
+    const onGone = (): void => progress.cut(cutShort())
+    const { signal } = request
+    signal.addEventListener('abort', onGone)
     const load = new RecordLoad(options, table, sender, (stored, skipped) => {
       this.lines.stored += stored
       this.lines.skipped += skipped
@@ -65,6 +71,7 @@ export class Loads {
     try {
       return await request.withoutIdleTimeout(() => load.run(blocks))
     } finally {
+      signal.removeEventListener('abort', onGone)
       this.lines.refused += load.output.failed
       this.#shares.give(orgId, anyKey, 1)
       this.#progresses.delete(progress)

@@ -12,7 +12,7 @@ export async function* unpackGzip(body: AsyncIterable<Uint8Array>): AsyncGenerat
   const copies = async function* (): AsyncGenerator<Uint8Array, void> {
     for await (const piece of body) yield Buffer.from(piece)
   }
-  const packed = Readable.from(copies())
+  const packed = Readable.from(copies(), { highWaterMark: 1 })
   const gunzip = createGunzip({ chunkSize: pieceBytes })
   packed.on('error', (error) => gunzip.destroy(error))
   try {

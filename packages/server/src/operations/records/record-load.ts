@@ -48,6 +48,12 @@ export interface LoadSender {
   cut(): void
 }
 
+/**
+ * A commit of few records ends after so many units of text: each record keeps the text alive that it arrived with, also the lines
+ * around it of which nothing is stored.
+ */
+const passedUnitsMax = 4 * loadCommitBytesMax
+
 /** What judging a line takes beside its length, as units of text: an error takes as long as a kilobyte. */
 const unitsOfLine = 200
 
@@ -69,6 +75,8 @@ export class RecordLoad {
   #line = 0
   #puts: PutOperation[] = []
   #bytes = 0
+  /** The units of all lines since the last commit. */
+  #passedUnits = 0
   readonly #keys = new Set<string>()
   #committing: Promise<void> = Promise.resolve()
 
@@ -102,12 +110,14 @@ export class RecordLoad {
     }
   }
 
-  /** True if a refused line ends the load. */
+  /** True if a refused line ends the load. The API key is judged here too: a load without good lines has no commits. */
   async #takeUntilStopped(lines: readonly ReadLine[]): Promise<boolean> {
     await this.#turn()
+    await this.#patiently(async () => this.#sender.authenticate())
     let units = 0
     for (const line of lines) {
       this.#line++
+      this.#passedUnits += typeof line === 'string' ? line.length + 1 : 1
       if (line === '') continue
       if (units >= sliceUnits) {
         await this.#turn()
@@ -136,7 +146,9 @@ export class RecordLoad {
       if (!(error instanceof CubbyError)) throw error
       const { code, message, field } = error
       this.output.failed++
-      if (this.output.errors.length < loadErrorsMax) this.output.errors.push({ line: this.#line, code, message, field })
+      // A part of a text keeps the whole text alive, so the error gets texts of its own.
+      const lineError: LineError = { line: this.#line, code, message, field }
+      if (this.output.errors.length < loadErrorsMax) this.output.errors.push(JSON.parse(JSON.stringify(lineError)))
       return undefined
     }
   }
@@ -146,7 +158,7 @@ export class RecordLoad {
     const key = `${put.hashKey.length}:${put.hashKey}${put.rangeKey}`
     const bytes = Buffer.byteLength(put.data)
     const isFull = this.#puts.length >= loadCommitLinesMax || this.#bytes + bytes > loadCommitBytesMax
-    if (isFull || this.#keys.has(key)) {
+    if (isFull || this.#passedUnits > passedUnitsMax || this.#keys.has(key)) {
       await this.#send()
       await this.#turn()
     }
@@ -160,6 +172,7 @@ export class RecordLoad {
     const puts = this.#puts
     this.#puts = []
     this.#bytes = 0
+    this.#passedUnits = 0
     this.#keys.clear()
     await this.#committing
     if (puts.length === 0) return
@@ -186,8 +199,9 @@ export class RecordLoad {
     this.#onCommit(written, puts.length - written)
   }
 
-  #turn(): Promise<void> {
-    return this.#patiently(() => this.#sender.turn())
+  async #turn(): Promise<void> {
+    await this.#patiently(() => this.#sender.turn())
+    if (this.#sender.fault !== undefined) throw this.#sender.fault
   }
 
   /** Repeats what was not done because there was no room or no store, for some time. */

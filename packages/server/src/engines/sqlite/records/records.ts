@@ -24,9 +24,6 @@ export const bytesOf = (operations: RecordOperation[]): number => {
   return bytes
 }
 
-/** A record of a load takes at least this much of a commit, so that not too many are in one: others wait for it. */
-const loadedRecordBytes = 4 * 1024
-
 export const sqliteRecords = (store: OpenStore): Records => {
   const scanner = new Scanner(store.db, store.rowCheck)
   const find = store.db.prepare<GetRow, [number, string, string]>(
@@ -77,8 +74,7 @@ export const sqliteRecords = (store: OpenStore): Records => {
 
     putAll(caller, table, puts, onlyAbsent, nowMs) {
       const fence = store.fence(caller, table)
-      const bytes = Math.max(bytesOf(puts), puts.length * loadedRecordBytes)
-      return store.channel.submit({ kind: 'putAll', fence, nowMs, puts, onlyAbsent }, bytes)
+      return store.channel.submit({ kind: 'putAll', fence, nowMs, puts, onlyAbsent }, bytesOf(puts))
     },
   }
 }

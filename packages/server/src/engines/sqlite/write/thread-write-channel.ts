@@ -1,5 +1,6 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { repeatLater } from '../../../core/hint.ts'
+import { commitBytesMax, loadCommitBytesMax, loadCommitLinesMax } from '../../../core/limits.ts'
 import type { Log } from '../../../core/log.ts'
 import { type FromThread, Thread } from '../../../core/thread.ts'
 import type { StoreObserver } from '../../../store/observer.ts'
@@ -26,6 +27,12 @@ import type { CommitTimesFile, FromWriter, ToWriter } from './writer-thread.ts'
 const sendAtRequests = 8
 
 const restartPauseMs = 1_000
+
+/**
+ * A whole commit of a load takes this much of what may be in flight: no other one is sent before it is answered, so whoever else
+ * writes waits for one at most, but small writes fit beside it.
+ */
+const loadCommitWeight = 0.9 * commitBytesMax
 
 const nothingInFlight = { requests: 0, weight: 0 }
 
@@ -171,12 +178,17 @@ export class ThreadWriteChannel implements WriteChannel {
   submit<K extends CommandKind>(command: CommandOf<K>, bytes = 0): Promise<CommandResult<K>> {
     return new Promise((resolve, reject) => {
       if (!this.ready) throw unavailable()
-      const weight = bytes + this.#patchWeights.of(command as Command)
+      const weight = this.#weightOf(command as Command, bytes)
       const settle = { resolve: resolve as (value: unknown) => void, reject }
       this.#queue.push({ command: command as Command, bytes, weight, ...settle })
       if (++this.#acceptedThisTurn >= sendAtRequests) this.#send()
       else this.#scheduleSend()
     })
+  }
+
+  #weightOf(command: Command, bytes: number): number {
+    if (command.kind !== 'putAll') return bytes + this.#patchWeights.of(command)
+    return loadCommitWeight * Math.max(command.puts.length / loadCommitLinesMax, bytes / loadCommitBytesMax)
   }
 
   get #isAtRest(): boolean {
