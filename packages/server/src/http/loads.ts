@@ -49,7 +49,11 @@ export class Loads {
     const sender: LoadSender = {
       authenticate: () => request.authenticate(),
       now: () => request.now(),
-      turn: () => request.turn(),
+      async turn() {
+        // The last commit is sent, and its answer taken, by the event loop.
+        await new Promise<void>((resolve) => setImmediate(resolve))
+        await request.turn()
+      },
       cut: () => progress.cut(loadInterrupted()),
       get access() {
         return request.access

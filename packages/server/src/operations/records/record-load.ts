@@ -57,6 +57,9 @@ const passedUnitsMax = 4 * loadCommitBytesMax
 /** What judging a line takes beside its length, as units of text: an error takes as long as a kilobyte. */
 const unitsOfLine = 200
 
+/** Less than other work does in a turn: meanwhile the writer may be waiting for the next commit. */
+const turnUnits = sliceUnits / 4
+
 const firstPauseMs = 20
 const pauseMsMax = 1_000
 
@@ -119,7 +122,7 @@ export class RecordLoad {
       this.#line++
       this.#passedUnits += typeof line === 'string' ? line.length + 1 : 1
       if (line === '') continue
-      if (units >= sliceUnits) {
+      if (units >= turnUnits) {
         await this.#turn()
         units = 0
       }
