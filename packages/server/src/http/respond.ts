@@ -11,7 +11,7 @@ export const exposedHeaders =
   'Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotency-Replayed, Repr-Digest, Retry-After, X-Request-Id'
 
 export const allowedHeaders =
-  'authorization, content-digest, content-type, idempotency-key, if-match, if-none-match, if-range, mcp-method, mcp-name, mcp-protocol-version, prefer, range, traceparent, tracestate, x-request-id'
+  'authorization, content-digest, content-encoding, content-type, idempotency-key, if-match, if-none-match, if-range, mcp-method, mcp-name, mcp-protocol-version, prefer, range, traceparent, tracestate, x-request-id'
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 

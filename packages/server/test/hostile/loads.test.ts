@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, setDefaultTimeout, test } from 'bun:test'
+import { describe, setDefaultTimeout, test } from 'bun:test'
 import { loadLineBytesMax, loadsOfOrganizationMax } from '../../src/core/limits.ts'
 import type { StreamAttack } from './attackers.ts'
 import {
@@ -17,14 +17,6 @@ import {
 
 setDefaultTimeout(300_000)
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await Stage.open()
-})
-afterAll(async () => {
-  await stage?.close()
-})
-
 type Body = Pick<StreamAttack, 'text' | 'times' | 'isPacked'>
 
 /** The writer's cache of 64 MiB is filled by all who write. Without bounds each of these takes several times as much. */
@@ -32,10 +24,13 @@ const moreBytesMax = 320 * mib
 
 const loads = async (body: Body, query = ''): Promise<void> => {
   const bound: Bound = { stallMs: 2_000, getMs: 20, slowerMax: 40 }
+  // What the system has taken of an attack goes on for a while, so each has a server of its own.
+  const stage = await Stage.open()
   const { organization, table } = stage.attacker
   const head = { method: 'POST', path: `${table.path}/load${query}`, key: organization.secretKey }
   const attack: StreamAttack = { kind: 'stream', connections: loadsOfOrganizationMax, head, ...body }
   const seen = await playRounds(bound, () => stage.play(attack, { forMs: inFull(6_000, 1_500) }))
+  await stage.close()
   for (const { victims } of seen) expectNobodyRefused({ victims: { stranger: victims.stranger } })
   expectServed(seen, bound)
   for (const each of seen) expectMemoryWithin(each, moreBytesMax)
