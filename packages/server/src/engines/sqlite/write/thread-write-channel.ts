@@ -1,6 +1,5 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { repeatLater } from '../../../core/hint.ts'
-import { commitBytesMax, loadCommitBytesMax, loadCommitLinesMax } from '../../../core/limits.ts'
 import type { Log } from '../../../core/log.ts'
 import { type FromThread, Thread } from '../../../core/thread.ts'
 import type { StoreObserver } from '../../../store/observer.ts'
@@ -17,7 +16,7 @@ import {
 } from './command.ts'
 import { PatchWeights } from './patch-weights.ts'
 import type { WriteChannel, WriterLoad } from './write-channel.ts'
-import { type QueuedWrite, WriteQueue } from './write-queue.ts'
+import { isLoad, type QueuedWrite, WriteQueue } from './write-queue.ts'
 import type { CommitTimesFile, FromWriter, ToWriter } from './writer-thread.ts'
 
 /**
@@ -27,14 +26,6 @@ import type { CommitTimesFile, FromWriter, ToWriter } from './writer-thread.ts'
 const sendAtRequests = 8
 
 const restartPauseMs = 1_000
-
-/**
- * A whole commit of a load takes this much of what may be in flight: no other one is sent before it is answered, so whoever else
- * writes waits for one at most, but small writes fit beside it.
- */
-const loadCommitWeight = 0.9 * commitBytesMax
-
-const nothingInFlight = { requests: 0, weight: 0 }
 
 /** A failure of the disk, after which this process must end: see disk-failure.ts. */
 export interface DiskFailure {
@@ -178,17 +169,12 @@ export class ThreadWriteChannel implements WriteChannel {
   submit<K extends CommandKind>(command: CommandOf<K>, bytes = 0): Promise<CommandResult<K>> {
     return new Promise((resolve, reject) => {
       if (!this.ready) throw unavailable()
-      const weight = this.#weightOf(command as Command, bytes)
+      const weight = bytes + this.#patchWeights.of(command as Command)
       const settle = { resolve: resolve as (value: unknown) => void, reject }
       this.#queue.push({ command: command as Command, bytes, weight, ...settle })
       if (++this.#acceptedThisTurn >= sendAtRequests) this.#send()
       else this.#scheduleSend()
     })
-  }
-
-  #weightOf(command: Command, bytes: number): number {
-    if (command.kind !== 'putAll') return bytes + this.#patchWeights.of(command)
-    return loadCommitWeight * Math.max(command.puts.length / loadCommitLinesMax, bytes / loadCommitBytesMax)
   }
 
   get #isAtRest(): boolean {
@@ -234,7 +220,12 @@ export class ThreadWriteChannel implements WriteChannel {
     this.#acceptedThisTurn = 0
     const { writerRuns, holdsWrites } = this.#checkpointer.state
     if (!writerRuns || holdsWrites || this.#queue.empty) return
-    const group = this.#queue.take({ requests: this.#inFlight.length, weight: this.#weightInFlight })
+    this.#post(this.#queue.take({ requests: this.#inFlight.length, weight: this.#weightInFlight }))
+    // Whoever else writes waits for one commit of a load at most.
+    if (this.#queue.hasLoad && !this.#inFlight.some(isLoad)) this.#post([this.#queue.takeLoad()!])
+  }
+
+  #post(group: QueuedWrite[]): void {
     if (group.length === 0) return
     for (const write of group) {
       this.#inFlight.push(write)
@@ -355,7 +346,7 @@ export class ThreadWriteChannel implements WriteChannel {
     for (const write of this.#inFlight) write.reject(unknown)
     this.#inFlight = []
     this.#weightInFlight = 0
-    while (!this.#queue.empty) for (const write of this.#queue.take(nothingInFlight)) write.reject(unavailable())
+    for (const write of this.#queue.takeAll()) write.reject(unavailable())
     this.#checkpointer.note({ kind: 'writerLost' })
     this.#noteReady()
     this.#noteRest()
