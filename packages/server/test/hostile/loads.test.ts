@@ -48,8 +48,7 @@ describe('others are served while loads store', () => {
 describe('others are served while loads store nothing', () => {
   const skip = '?onError=skip'
   test('small lines that are wrong', () => loads({ text: '{}\n', times: 100_000 }, skip))
-  test('lines with long names that are wrong', () =>
-    loads({ text: `{"${'x'.repeat(500_000)}":1}\n`, times: 4 }, skip))
+  test('lines with long names that are wrong', () => loads({ text: `{"${'x'.repeat(500_000)}":1}\n`, times: 4 }, skip))
   test('large lines that are wrong', () => loads({ text: put('k', 'x'.repeat(500_000)), times: 4 }, skip))
   test('lines that are too long', () => loads({ text: 'x'.repeat(mib), times: 8 }, skip))
   test('blank lines', () => loads({ text: '\n', times: mib }))

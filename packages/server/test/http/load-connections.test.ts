@@ -29,7 +29,8 @@ const request = (table: TestTable, method: string, target: string, headers: Head
 const loadOf = (table: TestTable, headers: Headers, body?: string | Uint8Array, query = '') =>
   request(table, 'POST', `${table.path}/load${query}`, headers, body)
 
-const loadsInFlight = async (): Promise<number | undefined> => sumOf(await scrape(service.server), 'cubby_loads_in_flight')
+const loadsInFlight = async (): Promise<number | undefined> =>
+  sumOf(await scrape(service.server), 'cubby_loads_in_flight')
 const noneInFlight = () => eventually('no load is in flight', async () => (await loadsInFlight()) === 0 || undefined)
 
 const count = (answer: ApiResponse): Json => ok(answer).count
@@ -62,7 +63,10 @@ describe('the next request on the connection', () => {
   test('is not taken for a line if it is sent with the load', async () => {
     const table = await service.table()
     const behind = request(table, 'PUT', table.path, [], '{"hashKey":"behind","data":{}}')
-    for (const begun of [loadOf(table, [], line('a')), Buffer.concat([loadOf(table, chunked), chunk(line('a')), Buffer.from(lastChunk)])]) {
+    for (const begun of [
+      loadOf(table, [], line('a')),
+      Buffer.concat([loadOf(table, chunked), chunk(line('a')), Buffer.from(lastChunk)]),
+    ]) {
       const connection = await service.server.connect()
       connection.send(Buffer.concat([begun, behind]))
       const answer = await answerOrEnd(connection)
@@ -138,7 +142,10 @@ describe('a head', () => {
     const table = await service.table()
     const connection = await service.server.connect()
     const text = lines('a', 0, 10)
-    const expecting: Headers = [['Expect', '100-continue'], ['Content-Length', String(text.length)]]
+    const expecting: Headers = [
+      ['Expect', '100-continue'],
+      ['Content-Length', String(text.length)],
+    ]
     connection.send(loadOf(table, expecting))
     expect((await connection.answer()).status).toBe(100)
     connection.send(text)
@@ -153,7 +160,10 @@ describe('a head', () => {
     for (const headers of [
       [...chunked, ['Content-Length', '5']],
       [['Content-Length', '5'], ...chunked],
-      [['Content-Length', '5'], ['Content-Length', '6']],
+      [
+        ['Content-Length', '5'],
+        ['Content-Length', '6'],
+      ],
     ] as Headers[]) {
       const table = await service.table()
       const connection = await service.server.connect()
@@ -191,7 +201,10 @@ describe('a head', () => {
     const answer = await service.server.raw('POST', `${table.path}/load`, { key, body: line('a') })
     expect(count(answer)).toBe(1)
     const asked = 'authorization, content-type, content-encoding'
-    const headers: Headers = [['Origin', 'https://page.example'], ['Access-Control-Request-Method', 'POST']]
+    const headers: Headers = [
+      ['Origin', 'https://page.example'],
+      ['Access-Control-Request-Method', 'POST'],
+    ]
     headers.push(['Access-Control-Request-Headers', asked])
     const preflight = await service.server.raw('OPTIONS', `${table.path}/load`, { headers })
     const allowed = preflight.headers.get('access-control-allow-headers')?.toLowerCase() ?? ''

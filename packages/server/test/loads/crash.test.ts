@@ -67,7 +67,9 @@ test(`killed ${rounds} times in the middle of a load: the stored lines are the f
 })
 
 describe.skipIf(!storeIsEmbedded())('a writer that', () => {
-  const withFaults = async (work: (server: Server, table: TestTable, faults: string) => Promise<void>): Promise<void> => {
+  const withFaults = async (
+    work: (server: Server, table: TestTable, faults: string) => Promise<void>,
+  ): Promise<void> => {
     const dir = makeTempDir()
     const faults = join(dir, 'faults')
     const server = await startServer({
@@ -101,7 +103,9 @@ describe.skipIf(!storeIsEmbedded())('a writer that', () => {
       expect(count).toBe(2_000)
       sent.close()
       // The planned fault is before anything is written.
-      await eventually('a writer', async () => ((await table.tryPut({ hashKey: 'x', data: {} })).status === 200 ? true : undefined))
+      await eventually('a writer', async () =>
+        (await table.tryPut({ hashKey: 'x', data: {} })).status === 200 ? true : undefined,
+      )
       expect(await countFirstLines(table)).toBe(count)
       expect(ok(await loadAll(server, table)).count).toBe(5_000)
     }))

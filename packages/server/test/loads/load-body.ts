@@ -44,7 +44,10 @@ export class SentLoad {
   send(text: string): void {
     const bytes = this.#kind === 'gzip' ? Bun.gzipSync(Buffer.from(text)) : Buffer.from(text)
     if (this.#kind === 'of a length') this.#connection.send(bytes)
-    else this.#connection.send(Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]))
+    else
+      this.#connection.send(
+        Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]),
+      )
   }
 
   end(): void {

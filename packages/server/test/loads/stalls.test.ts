@@ -41,22 +41,22 @@ const stalled = async ({ sent, table }: Awaited<ReturnType<typeof begin>>): Prom
   expect(count).toBe(2_000)
 }
 
-test.concurrent.each(bodyKinds)('a load that is %s and silent is ended with the number of stored lines', async (kind) => {
+const silent = async (kind: BodyKind): Promise<void> => {
   const load = await begin(kind)
   load.sent.send(linesOf(0, 2_001))
   await stalled(load)
-})
+}
 
-test.concurrent('so is one of which too little arrives', async () => {
+const dripping = async (): Promise<void> => {
   const other = (await server.createOrganization()).secretKey
   const load = await begin('of a length', server, other)
   load.sent.send(linesOf(0, 2_001))
   const timer = setInterval(() => load.sent.send(' '), 1_000)
   await stalled(load)
   clearInterval(timer)
-})
+}
 
-test.concurrent('one that makes progress may take any time', async () => {
+const slowSender = async (): Promise<void> => {
   const other = (await server.createOrganization()).secretKey
   const { sent, table } = await begin('of a length', server, other)
   sent.close()
@@ -70,9 +70,9 @@ test.concurrent('one that makes progress may take any time', async () => {
   }
   expect(ok(await load.answer()).count).toBe(lines)
   load.close()
-})
+}
 
-test.concurrent.skipIf(!storeIsEmbedded())('the time for which the load waits for the store does not count', async () => {
+const slowStore = async (): Promise<void> => {
   const dir = makeTempDir()
   const faults = join(dir, 'faults')
   const slow = await startServer({ dataDir: join(dir, 'data'), env: { NODE_ENV: 'test', CUBBY_TEST_FAULTS: faults } })
@@ -92,4 +92,9 @@ test.concurrent.skipIf(!storeIsEmbedded())('the time for which the load waits fo
     await slow.stop()
     removeTempDir(dir)
   }
+}
+
+// One after another they would take minutes.
+test('silent and dripping senders are cut with the number of stored lines; slow ones and a slow store are waited for', async () => {
+  await Promise.all([...bodyKinds.map(silent), dripping(), slowSender(), ...(storeIsEmbedded() ? [slowStore()] : [])])
 })

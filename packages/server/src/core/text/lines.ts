@@ -68,6 +68,15 @@ class BegunLine {
   }
 }
 
+/** A block may have as many lines as it has bytes, so it is made of few bytes: the thread does nothing else meanwhile. */
+const blockBytes = 64 * 1024
+
+async function* inPieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  for await (const chunk of chunks) {
+    for (let from = 0; from < chunk.length; from += blockBytes) yield chunk.subarray(from, from + blockBytes)
+  }
+}
+
 const withoutMark = (bytes: Uint8Array): Uint8Array =>
   byteOrderMark.every((byte, i) => bytes[i] === byte) ? bytes.subarray(byteOrderMark.length) : bytes
 
@@ -88,7 +97,7 @@ export async function* splitLines(
     isFirst = false
     return lines
   }
-  for await (let chunk of chunks) {
+  for await (let chunk of inPieces(chunks)) {
     if (isSkipping) {
       const end = chunk.indexOf(lineFeed)
       if (end < 0) {
