@@ -1,5 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { loadCommitLinesMax, loadErrorsMax, loadLineBytesMax, loadsOfOrganizationMax } from '../../src/core/limits.ts'
+import {
+  fileIdleMsMax,
+  loadCommitLinesMax,
+  loadErrorsMax,
+  loadLineBytesMax,
+  loadsOfOrganizationMax,
+} from '../../src/core/limits.ts'
 import { type ApiResponse, eventually, type Json } from '../harness.ts'
 import { sumOf } from '../metrics/exposition-rules.ts'
 import { metricsOn, scrape } from '../metrics/scraping.ts'
@@ -75,6 +81,33 @@ describe('lines', () => {
     expect(await loadLines(lines)).toEqual(done(lines.length))
     // Each of the three raised it.
     expect(ok(await table.get(twice)).updatedAt).toBeGreaterThanOrEqual(first.updatedAt + 3)
+  })
+
+  test('of a table with five indices are found by each', async () => {
+    const fields = ['a', 'b', 'c', 'd', 'e']
+    const own = await service.table(
+      Object.fromEntries(fields.map((hashField, i) => [`i${i + 1}`, { hashField, rangeField: 'n' }])),
+    )
+    const count = loadCommitLinesMax + 10
+    const lines = Array.from({ length: count }, (_, n) =>
+      line(`k${n}`, { n, ...Object.fromEntries(fields.map((field) => [field, `${field}${n % 2}`])) }),
+    )
+    // Twice: the second time every record and its entries are replaced.
+    for (const _ of [1, 2]) expect(ok(await load(lines.join('\n'), '', {}, own))).toEqual(done(count))
+    for (const [i, field] of fields.entries()) {
+      const page = ok(await own.api.post(`${own.path}/query`, { index: `i${i + 1}`, hash: `${field}1`, limit: 1_000 }))
+      expect(page.items.map(({ data }: Json) => data.n)).toEqual(Array.from({ length: count / 2 }, (_, n) => 2 * n + 1))
+    }
+  })
+
+  test('of 400 kB, whatever their characters, are stored byte for byte', async () => {
+    const texts = ['x'.repeat(399_000), '€'.repeat(133_000), '😀'.repeat(99_000), '\\n\\"'.repeat(99_000)]
+    const prefix = freshName('large')
+    const lines = texts.map((text, n) => `{"hashKey":"${prefix}","rangeKey":"${n}","data":{"t":"${text}"}}`)
+    expect(await loadLines([...lines, ...lines])).toEqual(done(2 * texts.length))
+    for (const [n, text] of texts.entries()) {
+      expect((await table.get(prefix, String(n))).text.includes(`"data":{"t":"${text}"}`)).toBe(true)
+    }
   })
 
   test('the first that is refused ends the load, and nothing after it is stored', async () => {
@@ -317,6 +350,30 @@ describe('a body that arrives in parts', () => {
     const { count, message } = refused(await connection.answer(), 403, 'revoked_api_key')
     expect(count).toBe(loadCommitLinesMax)
     expect(message).toContain(`${count} lines are stored.`)
+    connection.close()
+  })
+
+  test('ends with the key that sends it, also if it has no good lines', async () => {
+    const { id, key } = await createKey(service.api)
+    const connection = await begin(`${table.path}/load?onError=skip`, chunkedHeader, key)
+    connection.send(chunk('{}\n\n'))
+    await eventually('the load is in progress', async () => (await loadsInFlight()) === 1 || undefined)
+    ok(await service.api.delete(`/api/keys/${id}`))
+    connection.send(chunk('{}\n\n'))
+    expect(refused(await connection.answer(), 403, 'revoked_api_key').count).toBe(0)
+    connection.close()
+  })
+
+  test('is answered when a commit has failed, also if its sender is silent', async () => {
+    const own = await service.table()
+    const connection = await begin(`${own.path}/load`)
+    await sendCommitted(connection, 'own', own)
+    ok(await own.api.delete(own.path))
+    // Enough for one more commit, but not for two.
+    connection.send(chunk(`${numbered(loadCommitLinesMax, 'own').join('\n')}\n`))
+    const startedAtMs = performance.now()
+    expect(refused(await connection.answer(), 404, 'table_not_found').count).toBe(loadCommitLinesMax)
+    expect(performance.now() - startedAtMs).toBeLessThan(fileIdleMsMax / 2)
     connection.close()
   })
 

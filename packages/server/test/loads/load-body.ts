@@ -32,12 +32,12 @@ export class SentLoad {
   }
 
   /** Sends the head. `bytes`: the length, if the body has one. */
-  static async begin(server: Server, table: TestTable, kind: BodyKind, bytes = 2 ** 40): Promise<SentLoad> {
+  static async begin(server: Server, table: TestTable, kind: BodyKind, bytes = 2 ** 40, query = ''): Promise<SentLoad> {
     const connection = await connectRaw(server.port, 90_000)
     const headers: [string, string][] =
       kind === 'of a length' ? [['Content-Length', String(bytes)]] : [['Transfer-Encoding', 'chunked']]
     if (kind === 'gzip') headers.push(['Content-Encoding', 'gzip'])
-    connection.send(rawRequest(server, 'POST', `${table.path}/load`, { key: table.api.key, headers }))
+    connection.send(rawRequest(server, 'POST', `${table.path}/load${query}`, { key: table.api.key, headers }))
     return new SentLoad(connection, kind)
   }
 

@@ -60,6 +60,17 @@ describe.each(bodyKinds)('a body that is %s', (kind) => {
   })
 })
 
+test('a little that is unpacked to very many wrong lines: they are not all judged first', async () => {
+  const table = await makeLoadTable(server, key)
+  const sent = await SentLoad.begin(server, table, 'gzip', undefined, '?onError=skip')
+  sent.send(linesOf(0, 2_500))
+  sent.send('{}\n'.repeat(10_000_000))
+  sent.end()
+  await eventually('lines are stored', async () => ((await storedUpTo(table)) > 0 ? true : undefined))
+  const { count } = refused(await stopDuring(sent), 503, 'unavailable')
+  expect(await countFirstLines(table)).toBe(count)
+})
+
 test('the store is sound afterwards', async () => {
   expect(await server.cubby('verify')).toMatchObject({ exitCode: 0, stderr: '' })
 })

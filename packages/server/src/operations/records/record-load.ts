@@ -149,9 +149,7 @@ export class RecordLoad {
       if (!(error instanceof CubbyError)) throw error
       const { code, message, field } = error
       this.output.failed++
-      // A part of a text keeps the whole text alive, so the error gets texts of its own.
-      const lineError: LineError = { line: this.#line, code, message, field }
-      if (this.output.errors.length < loadErrorsMax) this.output.errors.push(JSON.parse(JSON.stringify(lineError)))
+      if (this.output.errors.length < loadErrorsMax) this.output.errors.push({ line: this.#line, code, message, field })
       return undefined
     }
   }
