@@ -52,6 +52,23 @@ export const loadCases = (it: Case): void => {
     expect(await fixture.get('b')).toMatchObject({ updatedAtMs: startMs + 9 })
   })
 
+  it('putAll: puts of one record are applied in their order, and each raises its version', async ({ engine }) => {
+    const fixture = await makeFixture(engine, { i1: { hashField: 's' } })
+    const { table, tenant } = fixture
+    await fixture.put('b', { data: { s: 'old' } })
+    const puts = ['a', 'b', 'a', 'c', 'b', 'a'].map((key, n) => putOf(table, key, { data: { s: `s${n}` } }))
+    expect(await engine.records.putAll(tenant.caller, table, puts, false, startMs + 10)).toBe(6)
+    expect(await fixture.get('a')).toMatchObject({ data: '{"s":"s5"}', updatedAtMs: startMs + 12 })
+    expect(await fixture.get('b')).toMatchObject({ data: '{"s":"s4"}', updatedAtMs: startMs + 11 })
+    expect(await fixture.names(indexScan('i1', 's0'))).toEqual([])
+    const others = ['d', 'a', 'd'].map((key, n) => putOf(table, key, { data: { s: `t${n}` } }))
+    expect(await engine.records.putAll(tenant.caller, table, others, true, startMs + 20)).toBe(1)
+    expect(await fixture.get('d')).toMatchObject({ data: '{"s":"t0"}' })
+    const same = Array.from({ length: 300 }, (_, n) => putOf(table, 'e', { data: { s: `u${n}` } }))
+    expect(await engine.records.putAll(tenant.caller, table, same, false, startMs)).toBe(300)
+    expect(await fixture.get('e')).toMatchObject({ data: '{"s":"u299"}', updatedAtMs: startMs + 299 })
+  })
+
   it('putAll: nothing is written with a revoked key or into a deleted table, also if nothing would be', async ({
     engine,
   }) => {

@@ -80,7 +80,6 @@ export class RecordLoad {
   #bytes = 0
   /** The units of all lines since the last commit. */
   #passedUnits = 0
-  readonly #keys = new Set<string>()
   #committing: Promise<void> = Promise.resolve()
 
   /** `table` is the one that the options name. */
@@ -147,24 +146,22 @@ export class RecordLoad {
       return { op: 'put', hashKey, rangeKey, data, ttlSeconds, entries, condition: undefined }
     } catch (error) {
       if (!(error instanceof CubbyError)) throw error
-      const { code, message, field } = error
+      const { code, field } = error
+      const message = error.message.replace(/^The body /, 'The line ').replace(/ in the body\.$/, ' in the line.')
       this.output.failed++
       if (this.output.errors.length < loadErrorsMax) this.output.errors.push({ line: this.#line, code, message, field })
       return undefined
     }
   }
 
-  /** A commit writes each record once. */
   async #add(put: PutOperation): Promise<void> {
-    const key = `${put.hashKey.length}:${put.hashKey}${put.rangeKey}`
     const bytes = Buffer.byteLength(put.data)
     const isFull = this.#puts.length >= loadCommitLinesMax || this.#bytes + bytes > loadCommitBytesMax
-    if (isFull || this.#passedUnits > passedUnitsMax || this.#keys.has(key)) {
+    if (isFull || this.#passedUnits > passedUnitsMax) {
       await this.#send()
       await this.#turn()
     }
     this.#puts.push(put)
-    this.#keys.add(key)
     this.#bytes += bytes
   }
 
@@ -174,7 +171,6 @@ export class RecordLoad {
     this.#puts = []
     this.#bytes = 0
     this.#passedUnits = 0
-    this.#keys.clear()
     await this.#committing
     if (puts.length === 0) return
     if (this.#sender.fault !== undefined) throw this.#sender.fault

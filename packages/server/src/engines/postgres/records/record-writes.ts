@@ -44,10 +44,10 @@ export type Change = PutOperation | DeleteOperation
 const putInBatch = byKind(sql.putInBatch)
 const deleteInBatch = byKind(sql.deleteInBatch)
 /** Statements are made once for each number of rows. */
-const rowsStatements = (onlyAbsent: boolean): Statement[] =>
+const rowsOf = (onlyAbsent: boolean): Statement[] =>
   Array.from({ length: batchOperationsMax + 1 }, (_, count) => sql.putRows(count, onlyAbsent))
-const putRows = rowsStatements(false)
-const putAbsentRows = rowsStatements(true)
+const putRows = rowsOf(false)
+const putAbsentRows = rowsOf(true)
 const putMany = sql.putMany(false)
 const putManyAbsent = sql.putMany(true)
 
@@ -119,6 +119,48 @@ const rowsStatement = (
     return [position, ...key, data, ttlSeconds, updatedAtMs, ...entries.map(toBytesOrNull)]
   })
   return { statement: statements[positions.length]!, values: [table.id, nowSeconds(nowMs), ...rows] }
+}
+
+/** A step of `putAll`. `counts`: its count is that of written records. */
+type LoadStep = BoundStatement & { counts: boolean }
+
+/** A statement writes each record once. All records of a later round are in the first one, so their locks are held already. */
+const inRounds = (puts: PutOperation[]): PutOperation[][] => {
+  const rounds: PutOperation[][] = []
+  const times = new Map<string, number>()
+  for (const put of puts) {
+    const key = `${put.hashKey.length}:${put.hashKey}${put.rangeKey}`
+    const round = times.get(key) ?? 0
+    times.set(key, round + 1)
+    rounds[round] ??= []
+    rounds[round].push(put)
+  }
+  return rounds
+}
+
+const arraysStatement = (table: Table, puts: PutOperation[], onlyAbsent: boolean, nowMs: number): LoadStep => {
+  const order = inLockOrder(puts)
+  const rows = rowArrays(
+    order.map((position) => puts[position]!),
+    order,
+    order.map(() => nowMs),
+  )
+  const draws = Math.ceil(puts.length / sql.idStride)
+  const values = [nowSeconds(nowMs), ...rows, table.id, draws]
+  return { statement: onlyAbsent ? putManyAbsent : putMany, values, counts: true }
+}
+
+/** Without arrays: a statement for each draw of ids. */
+const rowsStatements = (table: Table, puts: PutOperation[], onlyAbsent: boolean, nowMs: number): LoadStep[] => {
+  const statements = onlyAbsent ? putAbsentRows : putRows
+  const sorted = inLockOrder(puts).map((position) => puts[position]!)
+  const steps: LoadStep[] = []
+  for (let at = 0; at < sorted.length; at += batchOperationsMax) {
+    const rows = sorted.slice(at, at + batchOperationsMax)
+    steps.push({ statement: sql.drawIds, values: [], counts: false })
+    steps.push({ ...rowsStatement(table, rows, [...rows.keys()], nowMs, statements), counts: true })
+  }
+  return steps
 }
 
 /** The statements of one transaction, and the meaning of their results. */
@@ -302,59 +344,19 @@ export class RecordWrites {
     onlyAbsent: boolean,
     nowMs: number,
   ): Promise<number> {
-    const written = await (this.#fromArrays
-      ? this.#putMany(caller, table, puts, onlyAbsent, nowMs)
-      : this.#putManyRows(caller, table, puts, onlyAbsent, nowMs))
-    if (written > 0 || !this.#guarded) return written
-    await this.#requireActive(caller, table)
-    if (!onlyAbsent) throw unavailable('The table or the API key kept changing.')
-    return 0
-  }
-
-  async #putMany(
-    caller: Caller,
-    table: Table,
-    puts: PutOperation[],
-    onlyAbsent: boolean,
-    nowMs: number,
-  ): Promise<number> {
-    const order = inLockOrder(puts)
-    const sorted = order.map((position) => puts[position]!)
-    const rows = rowArrays(
-      sorted,
-      order,
-      sorted.map(() => nowMs),
-    )
-    const draws = Math.ceil(puts.length / sql.idStride)
-    const values = [nowSeconds(nowMs), ...rows, table.id, caller.apiKey?.seq ?? null, draws]
-    const statement = onlyAbsent ? putManyAbsent : putMany
-    const [result] = await this.#db.write(holderOf(caller), { statement, values })
-    return result!.count
-  }
-
-  /** Without arrays: a statement for each draw of ids, all in one transaction. */
-  async #putManyRows(
-    caller: Caller,
-    table: Table,
-    puts: PutOperation[],
-    onlyAbsent: boolean,
-    nowMs: number,
-  ): Promise<number> {
     const guard = this.#guarded ? [{ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
-    const statements = onlyAbsent ? putAbsentRows : putRows
-    const sorted = inLockOrder(puts).map((position) => puts[position]!)
-    const bound: BoundStatement[] = []
-    for (let at = 0; at < sorted.length; at += batchOperationsMax) {
-      const rows = sorted.slice(at, at + batchOperationsMax)
-      bound.push({ statement: sql.drawIds, values: [] })
-      bound.push(rowsStatement(table, rows, [...rows.keys()], nowMs, statements))
-    }
+    const bound = inRounds(puts).flatMap((round) =>
+      this.#fromArrays
+        ? [arraysStatement(table, round, onlyAbsent, nowMs)]
+        : rowsStatements(table, round, onlyAbsent, nowMs),
+    )
     try {
       const answers = await this.#db.write(holderOf(caller), ...guard, ...bound)
-      return answers.slice(guard.length).reduce((sum, { count }, i) => (i % 2 === 1 ? sum + count : sum), 0)
+      return answers.reduce((sum, { count }, i) => (bound[i - guard.length]?.counts ? sum + count : sum), 0)
     } catch (error) {
-      if (isRaised(error)) return 0
-      throw error
+      // Only the guard raises an error.
+      if (isRaised(error)) await this.#requireActive(caller, table)
+      throw isRaised(error) ? unavailable('The table or the API key kept changing.') : error
     }
   }
 

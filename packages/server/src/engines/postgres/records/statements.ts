@@ -162,21 +162,15 @@ export const putBatch: Statement = {
   )} returning r.hash_key, r.range_key, r.updated_at`,
 }
 
-const drawsParameter = behindRows + 2
+const drawsParameter = behindRows + 1
 
 /** More rows than one draw has ids for. The last parameter is the number of draws. */
 const idsOfDraws = `(array(select ${newId} from generate_series(1, $${drawsParameter}::int)))[(v.place / ${idStride} + 1)::int] + v.place % ${idStride}`
 
-/** Writes the puts of one commit of a load. Its count is that of the written ones; 0 if the guard does not hold. */
+/** Writes puts of a load, behind `guardBatch`. Its count is that of the written ones. */
 export const putMany = (onlyAbsent: boolean): Statement => ({
   name: `put_many${onlyAbsent ? '_absent' : ''}`,
-  text: insertRows(
-    `$${behindRows}::bigint`,
-    unnest(rowTypes, rowNames),
-    guard(behindRows + 1).replaceAll('$1::', `$${behindRows}::`),
-    idsOfDraws,
-    onlyAbsent,
-  ),
+  text: insertRows(`$${behindRows}::bigint`, unnest(rowTypes, rowNames), 'true', idsOfDraws, onlyAbsent),
 })
 
 /** Writes puts of several requests, each with its own guard. A put without a row in the result was not applied. */
