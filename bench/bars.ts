@@ -168,6 +168,11 @@ const agentsMemoryBar = ({ agents }: Results): Bar => {
   return atMost('memory after the last tool calls / after the first round', 1.2, growth)
 }
 
+const loadingBars = ({ loading }: Results): Bar[] => [
+  atLeast('a load / batches of 25, records', 1.6, loading && medianRatio(loading.load, loading.batches)),
+  atLeast('a load / cubby import without a server', 0.85, loading && medianRatio(loading.load, loading.import)),
+]
+
 const metricsBar = ({ metrics }: Results): Bar => {
   const ratios = metrics?.without.map((one, i) => medianRatio(rates(metrics.with[i]!), rates(one)))
   const slowest = ratios === undefined || ratios.length === 0 ? undefined : Math.min(...ratios)
@@ -200,6 +205,7 @@ export const findBars = (results: Results): Bar[] => {
     workersBar(results),
     ...fileBars(results),
     ...taskBars(results),
+    ...loadingBars(results),
     agentsBar(results),
     agentsMemoryBar(results),
     metricsBar(results),

@@ -83,6 +83,14 @@ export interface PurgeResult {
   purged: Rounds
 }
 
+/** Records per second. */
+export interface LoadingResult {
+  records: number
+  batches: Rounds
+  load: Rounds
+  import: Rounds
+}
+
 export interface FilesResult {
   /** The size of the large file. */
   megabytes: number
@@ -167,6 +175,7 @@ export interface Results {
   workers?: WorkersResult
   start?: StartResult
   purge?: PurgeResult
+  loading?: LoadingResult
   files?: FilesResult
   tasks?: TasksResult
   agents?: AgentsResult

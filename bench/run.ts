@@ -12,6 +12,7 @@ import type { Context } from './suites/context.ts'
 import { runFiles } from './suites/files.ts'
 import { runGeneratorCheck } from './suites/generator.ts'
 import { runGrowth } from './suites/growth.ts'
+import { runLoading } from './suites/loading.ts'
 import { runMetrics } from './suites/metrics.ts'
 import { runPeers } from './suites/peers.ts'
 import { runPostgres } from './suites/postgres.ts'
@@ -36,6 +37,7 @@ const runSuite: { [S in Suite]: (context: Context) => Promise<Results[S]> } = {
   postgres: runPostgres,
   workers: runWorkers,
   purge: runPurge,
+  loading: runLoading,
   files: runFiles,
   tasks: runTasks,
   agents: runAgents,

@@ -15,6 +15,7 @@ export const suites = [
   'postgres',
   'workers',
   'purge',
+  'loading',
   'files',
   'tasks',
   'agents',

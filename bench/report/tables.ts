@@ -109,7 +109,7 @@ const rounds = (values: number[], format: (value: number) => string): string =>
   `${format(median(values))} (${format(Math.min(...values))} to ${format(Math.max(...values))})`
 
 export const furtherTable = (results: Results): Table => {
-  const { scenarios: suite, tail, readers, workers, start, purge, files, tasks, agents, metrics } = results
+  const { scenarios: suite, tail, readers, workers, start, purge, loading, files, tasks, agents, metrics } = results
   const rows: string[][] = []
   const ms = (value: number) => `${formatMs(value)} ms`
   const batches = suite && seriesOf(suite, 'batch', 'cubby')
@@ -173,6 +173,13 @@ export const furtherTable = (results: Results): Table => {
       rounds(purge.duringP99Ms, ms),
     ])
     rows.push(['of which were purged in each run', rounds(purge.purged, formatCount)])
+  }
+  if (loading !== undefined) {
+    const rate = (value: number): string => `${formatRate(value)} records/s`
+    const what = `${formatCount(loading.records)} new records with two indices`
+    rows.push([`${what}, in batches of 25`, rounds(loading.batches, rate)])
+    rows.push([`${what}, in one load`, rounds(loading.load, rate)])
+    rows.push([`${what}, by \`cubby import\` without a server`, rounds(loading.import, rate)])
   }
   if (files !== undefined) {
     const rate = (mbps: number): string => `${mbps.toFixed(0)} MB/s`

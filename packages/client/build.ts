@@ -6,8 +6,8 @@ import { breakLines } from './build-lines.ts'
 
 const here = import.meta.dir
 
-/** What a program may import: `@cubbydb/client`, `@cubbydb/client/worker` and `@cubbydb/client/webhooks`. */
-const entries = ['index', 'worker', 'webhooks']
+/** What a program may import: `@cubbydb/client`, and `/load`, `/worker` and `/webhooks` below it. */
+const entries = ['index', 'load', 'worker', 'webhooks']
 
 /** An import of one entry point by another stays an import, so that no class is there twice. */
 const keepEntriesApart: Bun.BunPlugin = {

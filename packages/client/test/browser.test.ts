@@ -42,6 +42,7 @@ beforeAll(async () => {
     routes: {
       '/': () => new Response(page, { headers: { 'content-type': 'text/html' } }),
       '/index.js': () => new Response(Bun.file(join(directory, 'index.js'))),
+      '/load.js': () => new Response(Bun.file(join(directory, 'load.js'))),
     },
     fetch: () => new Response(null, { status: 404 }),
   })
@@ -126,11 +127,13 @@ for (const [which, host] of origins) {
             await codeOf(notes.save({ hashKey: 'n1', data: {} }, { ifAbsent: true, minimal: true })),
             await codeOf(notes.save([{ hashKey: 'n1', data: {} }])),
             await codeOf(notes.remove('n1')),
+            await codeOf(notes.load([{ hashKey: 'n1', data: {} }])),
+            await codeOf(notes.load(new Blob(['{"hashKey":"n1","data":{}}']).stream())),
           ]
         },
         server.publicKey,
       )
-      expect(codes).toEqual(Array.from({ length: 4 }, () => '403 read_only_key'))
+      expect(codes).toEqual(Array.from({ length: 6 }, () => '403 read_only_key'))
     },
     30_000,
   )

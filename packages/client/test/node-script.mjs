@@ -6,7 +6,9 @@ import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { Readable } from 'node:stream'
 import { Cubby, CubbyError, SaveError, uploadTo } from '@cubbydb/client'
+import { LoadError } from '@cubbydb/client/load'
 import { PushError, verifyPush } from '@cubbydb/client/webhooks'
 import { RunFailed, work } from '@cubbydb/client/worker'
 
@@ -137,6 +139,19 @@ for (const begin of [(options) => mail.work(send, options), (options) => work(ma
 }
 await assert.rejects(app.task('none').work(send), (error) => {
   return error instanceof CubbyError && error.code === 'task_not_found'
+})
+
+// Records and lines of JSON are loaded, from streams of Node's too.
+await app.tables.create('loaded', { indices: { i1: { hashField: 'status' } } })
+const loaded = app.table('loaded')
+const some = Array.from({ length: 1_200 }, (_, i) => ({ hashKey: `k${i}`, data: { i } }))
+assert.deepEqual(await loaded.load(some), { count: 1_200, skipped: 0, failed: 0, errors: [] })
+assert.equal((await loaded.load(Readable.from(some), { ifAbsent: true })).skipped, 1_200)
+const someLines = some.map((record) => `${JSON.stringify(record)}\n`).join('')
+assert.equal((await loaded.load(Readable.from([Buffer.from(someLines)]))).count, 1_200)
+assert.equal((await loaded.load(new Blob([someLines]).stream())).count, 1_200)
+await assert.rejects(loaded.load([...some, { hashKey: 'bad', data: { status: null } }]), (error) => {
+  return error instanceof LoadError && error instanceof CubbyError && error.line === 1_201 && error.count === 1_200
 })
 
 // A push, signed as the server does.

@@ -13,6 +13,7 @@ import {
   type Task,
   uploadTo,
 } from '../src/index.ts'
+import { LoadError } from '../src/load.ts'
 import { type Push, verifyPush } from '../src/webhooks.ts'
 import { type Handler, RunFailed, work } from '../src/worker.ts'
 
@@ -173,6 +174,29 @@ export const reading = async () => {
   const open = await app.table('orders').findOne('a')
   holds<Equal<typeof open, RecordResponse<{ [x: string]: unknown }> | undefined>>()
   return { status, shippedAt, cursor }
+}
+
+export const loading = async (bytes: ReadableStream<Uint8Array>, read: AsyncIterable<RecordResponse<Order>>) => {
+  const { count, errors } = await orders.load([{ hashKey: 'a', data: { ...data, createdAt: date }, ttl: date }])
+  holds<Equal<typeof count, number>>()
+  holds<Equal<(typeof errors)[number]['code'], ErrorCode>>()
+  await orders.load(bytes, { onError: 'skip', ifAbsent: true, timeoutMs: 60_000, onProgress: ({ skipped }) => skipped })
+  await orders.load(read)
+  // @ts-expect-error a list, or something else with many
+  orders.load({ hashKey: 'a', data })
+  // @ts-expect-error of another table
+  orders.load([{ hashKey: 'a', data: { total: 1 } }])
+  // @ts-expect-error a condition is for one record
+  orders.load([{ hashKey: 'a', data }], { ifMatch: 5 })
+  // @ts-expect-error it has several requests
+  orders.load([{ hashKey: 'a', data }], { idempotencyKey: 'x' })
+  try {
+    await orders.load([])
+  } catch (error) {
+    if (error instanceof LoadError) return error.line + error.result.count
+    if (error instanceof CubbyError) holds<Equal<typeof error.count, number | undefined>>()
+  }
+  return errors
 }
 
 export const writing = async () => {

@@ -150,6 +150,7 @@ describe('who may import whom', () => {
       'core/slices.ts',
       'http/file-body.ts',
       'http/keyed-request.ts',
+      'http/loads.ts',
       'http/response-bodies.ts',
       'http/upload-body.ts',
       'http/uploads.ts',

@@ -13,6 +13,7 @@ import { fileCases } from './conformance/files.ts'
 import { findCases } from './conformance/finds.ts'
 import { idempotencyCases } from './conformance/idempotency.ts'
 import { idempotencyKeyCases } from './conformance/idempotency-keys.ts'
+import { loadCases } from './conformance/loads.ts'
 import { orderCases } from './conformance/order.ts'
 import { organizationCases } from './conformance/organizations.ts'
 import { pageCases } from './conformance/pages.ts'
@@ -124,6 +125,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('patches', () => patchCases(it))
     describe('idempotency keys', () => idempotencyCases(it))
     describe('batches over tables', () => databaseBatchCases(it))
+    describe('loads', () => loadCases(it))
     describe('creation order', () => orderCases(it))
     describe('finds', () => findCases(it))
     describe('scans', () => scanCases(it))

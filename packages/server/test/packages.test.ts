@@ -119,6 +119,8 @@ test('the package of the client has the modules, their maps, declarations, a REA
     'README.md',
     'dist/index.js',
     'dist/index.js.map',
+    'dist/load.js',
+    'dist/load.js.map',
     'dist/webhooks.js',
     'dist/webhooks.js.map',
     'dist/worker.js',

@@ -1,7 +1,8 @@
 import { effectOf } from '../records/condition.ts'
 import { matches, refusal } from '../transport/errors.ts'
 import { type OnceOptions, onceHeader } from '../transport/idempotency.ts'
-import { type ListOptions, listPath, Pages } from '../transport/pages.ts'
+import { listPath } from '../transport/list-path.ts'
+import { type ListOptions, Pages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
 import type {
   CreateKeyRequest,

@@ -1,8 +1,10 @@
-import { conditionHeaders, effectOf, parseCondition, ttlSeconds } from '../records/condition.ts'
+import { conditionHeaders, effectOf, parseCondition } from '../records/condition.ts'
 import { checkPart, encodePath } from '../records/record-key.ts'
+import { ttlSeconds } from '../records/ttl.ts'
 import type { Condition } from '../records/typed-table.ts'
 import { absentIf, refusal } from '../transport/errors.ts'
-import { countAll, listPath, type Pages, queryPages } from '../transport/pages.ts'
+import { listPath } from '../transport/list-path.ts'
+import { countAll, type Pages, queryPages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
 import type {
   ChangeFileRequest,

@@ -1,4 +1,5 @@
 import { matches, refusal } from '../transport/errors.ts'
+import { iteratorOf } from '../transport/iterator-of.ts'
 import { type Call, type CubbyOptions, createSendTo, type RequestOptions, type Send } from '../transport/transport.ts'
 import type { FileRecord } from '../transport/wire-files.ts'
 import { type UploadProgress, xhrFetch } from './xhr-fetch.ts'
@@ -42,16 +43,6 @@ const toBlob = (body: FileBody): Blob | undefined => {
   return undefined
 }
 
-/** Not every browser can iterate a stream. */
-const chunksOf = (body: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>): Chunks => {
-  if (!('getReader' in body)) return body[Symbol.asyncIterator]()
-  const reader = body.getReader()
-  return {
-    next: () => reader.read() as ReturnType<Chunks['next']>,
-    return: async () => ({ done: true, value: await reader.cancel() }),
-  }
-}
-
 const toBytes = (chunk: Uint8Array | string): Uint8Array<ArrayBuffer> => {
   if (typeof chunk === 'string') return new TextEncoder().encode(chunk)
   if (chunk instanceof Uint8Array) return chunk as Uint8Array<ArrayBuffer>
@@ -91,7 +82,7 @@ export const upload = async <T>(
   let blob = toBlob(body)
   const headers = headersOf(contentType ?? blob?.type, sha256)
   const inBrowser = 'XMLHttpRequest' in globalThis
-  const chunks = blob ? undefined : chunksOf(body as ReadableStream<Uint8Array>)
+  const chunks = blob ? undefined : iteratorOf<Uint8Array | string>(body as ReadableStream<Uint8Array>)
   /** The error of the caller's stream or Blob in the last attempt. */
   let failure: unknown
 
@@ -128,7 +119,7 @@ export const upload = async <T>(
     const streamed = (init: RequestInit): RequestInit & { duplex: 'half' } => ({
       ...init,
       headers: { ...init.headers, ...(blob && { 'content-length': `${blob.size}` }) },
-      body: streamOf(chunks ?? chunksOf(blob!.stream())),
+      body: streamOf(chunks ?? iteratorOf<Uint8Array | string>(blob!.stream())),
       duplex: 'half',
     })
     return async (url, init) => {

@@ -26,6 +26,3 @@ export const conditionHeaders = (condition: ReturnType<typeof parseCondition>): 
 /** A write that names a version, or has an idempotency key, is applied at most once, however often it is sent. */
 export const effectOf = (guarded: boolean, idempotencyKey?: string): Effect =>
   guarded || idempotencyKey !== undefined ? 'once' : 'write'
-
-/** Epoch seconds. */
-export const ttlSeconds = <T>(ttl: T | Date): T | number => (ttl instanceof Date ? Math.ceil(+ttl / 1000) : ttl)

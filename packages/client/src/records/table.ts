@@ -9,15 +9,18 @@ import type {
   DeleteRecordResponse,
   FindResponse,
   Indices,
+  LoadResponse,
   MinimalRecordResponse,
   QueryResponse,
   RecordKey,
   RecordResponse,
 } from '../transport/wire.ts'
-import { conditionHeaders, effectOf, parseCondition, ttlSeconds } from './condition.ts'
+import { conditionHeaders, effectOf, parseCondition } from './condition.ts'
 import { findMany } from './find-many.ts'
+import type { LoadOptions, LoadSource } from './loading.ts'
 import { checkKey, type Key, keyPath, parseKey } from './record-key.ts'
 import { type SaveManyOptions, type SaveResult, saveMany, type WrittenOperation } from './save-many.ts'
+import { ttlSeconds } from './ttl.ts'
 import type {
   Condition,
   ReadData,
@@ -149,6 +152,18 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
       },
       options,
     )
+  }
+
+  /**
+   * Puts any number of records in their order, from an array, an iterable or a stream, which is read as it is sent: 1,000 records in each
+   * request. The bytes of lines of JSON are sent as they are. It is not atomic: after a failure, which rejects with a `LoadError`, the
+   * lines that are stored are the first ones, and the same load again leaves the same records. So a request without an answer is sent
+   * again: what somebody else wrote in between is overwritten, and with `ifAbsent` its own records count as skipped.
+   */
+  async load(records: LoadSource<Data>, options: LoadOptions = {}): Promise<LoadResponse> {
+    // A module of its own, so that programs that load no records do not load it.
+    const { load } = await import('../load.ts')
+    return load(this.#send, this.#path, records as LoadSource<never>, options)
   }
 
   /**

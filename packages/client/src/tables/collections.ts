@@ -1,5 +1,6 @@
 import { matches, refusal } from '../transport/errors.ts'
-import { type ListOptions, listPath, Pages } from '../transport/pages.ts'
+import { listPath } from '../transport/list-path.ts'
+import { type ListOptions, Pages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
 
 const namePattern = /^[a-z0-9_-]{1,64}$/

@@ -5,6 +5,7 @@ export interface ErrorDetails {
   field?: string
   hint?: string
   requestId?: string
+  count?: number
   cause?: unknown
 }
 
@@ -26,6 +27,8 @@ export class CubbyError extends Error {
   readonly hint: string | undefined
   /** The id of the request in the server's log. */
   readonly requestId: string | undefined
+  /** Of a load that ended early: the number of lines that are known to be stored. */
+  readonly count: number | undefined
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : details)
@@ -34,6 +37,7 @@ export class CubbyError extends Error {
     this.field = details.field
     this.hint = details.hint
     this.requestId = details.requestId
+    this.count = details.count
   }
 }
 

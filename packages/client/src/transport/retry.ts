@@ -25,7 +25,7 @@ export const mayRepeat = ({ error, unanswered, retryAfterMs }: Failure, effect: 
   if (unanswered) return effect !== 'write' || repeatWrites
   // A retry cannot help; the operator has to restore a backup.
   if (error.code === 'store_damaged') return false
-  // With `unavailable` the service promises that nothing was applied.
+  // With `unavailable` the service promises that nothing was applied or, of a load, only puts that may be repeated.
   return error.code === 'unavailable' || (effect === 'read' && (error.status >= 500 || error.status === 429))
 }
 

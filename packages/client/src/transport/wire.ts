@@ -14,6 +14,8 @@ export interface ErrorResponse {
     field?: string
     /** A suggestion of the server what to do next, if it has one. */
     hint?: string
+    /** The number of lines that were stored, if a load ended early. */
+    count?: number
     requestId: string
   }
 }
@@ -250,6 +252,26 @@ export interface BatchResponse {
   count: number
   /** The ids of runs, one for each `run` and `finish`, in order. Only if there are any. */
   runs?: string[]
+}
+
+/** What `load` did with the lines. */
+export interface LoadResponse {
+  /** Lines that were stored. */
+  count: number
+  /** Lines whose record existed and was left alone. */
+  skipped: number
+  /** Lines that were refused. */
+  failed: number
+  /** The first 100 of those. */
+  errors: LoadLineError[]
+}
+
+export interface LoadLineError {
+  /** The first line is 1. */
+  line: number
+  code: ErrorCode
+  message: string
+  field?: string
 }
 
 // ── API keys ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -12,6 +12,8 @@ interface ErrorDetails {
   hint?: Hint
   /** The cause is for the log, never for the caller. */
   cause?: string
+  /** The lines of a load that were stored before it. */
+  count?: number
 }
 
 const masked = (text: string | undefined): string | undefined => (text === undefined ? undefined : maskApiKeys(text))
@@ -25,11 +27,13 @@ export class CubbyError extends Error {
   readonly code: ErrorCode
   readonly field: string | undefined
   readonly hint: Hint | undefined
+  readonly count: number | undefined
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(maskApiKeys(message), { cause: details.cause })
     this.code = code
     this.field = masked(details.field)
+    this.count = details.count
     this.hint = details.hint === undefined ? undefined : maskHint(details.hint)
   }
 
@@ -39,5 +43,14 @@ export class CubbyError extends Error {
       field: this.field === undefined ? prefix : `${prefix}.${this.field}`,
       hint: this.hint,
     })
+  }
+
+  /** The same error as the end of a load, of which so many lines are stored. */
+  afterLines(count: number): CubbyError {
+    const { code, field, hint, cause } = this
+    const stored = count === 1 ? '1 line is stored' : `${count} lines are stored`
+    const message = count === 0 ? this.message : `${stored}. The next ones are not: ${this.message}`
+    const Own = this.constructor as typeof CubbyError
+    return new Own(code, message, { field, hint, cause: cause as string | undefined, count })
   }
 }

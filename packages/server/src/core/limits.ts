@@ -25,6 +25,13 @@ export const batchOperationsMax = 25
 export const databaseBatchOperationsMax = 100
 export const databaseBatchTablesMax = 25
 export const findKeysMax = 100
+/** A line of a load. */
+export const loadLineBytesMax = 1 * MIB
+/** A load is stored in commits of at most so many lines, and so many bytes of `data`. */
+export const loadCommitLinesMax = 1_000
+export const loadCommitBytesMax = 1 * MIB
+/** The refused lines that the answer to a load names; others are only counted. */
+export const loadErrorsMax = 100
 /** The pointers of a patch, those of `increment` and `append` together. */
 export const patchPointersMax = 25
 /** The significant digits of a number that a patch adds to, of what it adds and of the sum. */
@@ -99,10 +106,6 @@ export const bodyMsMax = 30_000
 /** A body may arrive in this many chunks, and one more for each `bodyChunkBytesMin` bytes: each costs about 2 µs. */
 export const bodyChunksFreeMax = 4_096
 export const bodyChunkBytesMin = 256
-/** The memory that counts for a body that is read as a stream: Bun reads ahead, measured at up to 1.9 MiB. */
-export const bodyStreamBytes = 2 * MIB
-/** A body that is read as a stream must bring this much in every `bodyMsMax`; its total time has no limit. */
-export const bodyProgressBytesMin = 64 * KIB
 /** Answers that clients have not read yet. */
 export const responsesUnsentBytesMax = 64 * MIB
 /** A client that reads nothing of a large answer for this long is disconnected. */
@@ -111,7 +114,12 @@ export const responseIdleSecondsMax = 10
 export const uploadsMax = 64
 export const uploadsOfOrganizationMax = 48
 export const uploadsOfUrlMax = 4
-/** An upload must bring this much, or the rest, in every `fileIdleMsMax` that the server waits for it. */
+/** Loads at once, and those of one organization, which may also hold at most half of what the others leave. */
+export const loadsMax = 32
+export const loadsOfOrganizationMax = 4
+/** A load waits this long for a store that takes no writes, or for its turn, before it ends. */
+export const loadWaitMsMax = 30_000
+/** An upload or a load must bring this much, or the rest, in every `fileIdleMsMax` that the server waits for it. */
 export const uploadProgressBytesMin = 64 * KIB
 /** A reader of a file that takes nothing for this long is cut. */
 export const fileIdleMsMax = 30_000

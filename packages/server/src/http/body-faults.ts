@@ -4,7 +4,6 @@ import {
   bodyChunkBytesMin,
   bodyChunksFreeMax,
   bodyMsMax,
-  bodyProgressBytesMin,
   fileIdleMsMax,
   uploadProgressBytesMin,
 } from '../core/limits.ts'
@@ -30,13 +29,6 @@ export const tooSlow = (): CubbyError =>
     hint: 'Send the whole body at once.',
   })
 
-export const stalled = (): CubbyError =>
-  new BodyAbandoned(
-    'unavailable',
-    `Fewer than ${bodyProgressBytesMin} bytes of the body arrived within ${bodyMsMax / 1000} seconds; the server stopped reading it.`,
-    { hint: 'Repeat the request and send the body without long pauses.' },
-  )
-
 /** Too little of an upload has arrived. */
 export class UploadStalled extends BodyAbandoned {}
 
@@ -46,6 +38,24 @@ export const uploadStalled = (): CubbyError =>
     `Fewer than ${uploadProgressBytesMin} bytes of the file arrived within ${fileIdleMsMax / 1000} seconds; the server stopped reading it. Nothing was stored.`,
     { hint: 'Repeat the request and send the file without long pauses.' },
   )
+
+export const loadStalled = (): CubbyError =>
+  new BodyAbandoned(
+    'unavailable',
+    `Fewer than ${uploadProgressBytesMin} bytes of the load arrived within ${fileIdleMsMax / 1000} seconds; the server stopped reading it.`,
+    { hint: 'Send the lines from the one after the stored ones on, without long pauses.' },
+  )
+
+export const loadInterrupted = (): CubbyError =>
+  new BodyAbandoned('unavailable', 'The server is stopping.', {
+    hint: 'Repeat the load when the server runs again, or send the lines that are not stored.',
+  })
+
+export const notGzip = (cause: string): CubbyError =>
+  new BodyAbandoned('invalid_request', `The body is not valid gzip: ${cause}.`, {
+    field: 'Content-Encoding',
+    hint: 'Send one whole gzip stream, or the lines as they are without Content-Encoding.',
+  })
 
 export const uploadReplaced = (): CubbyError =>
   new BodyAbandoned(
@@ -73,9 +83,4 @@ export const paused = (): CubbyError =>
 export const ambiguousLength = (): CubbyError =>
   new BodyAbandoned('invalid_request', 'Content-Length is not one number.', {
     hint: 'Send Content-Length once.',
-  })
-
-export const withoutLength = (): CubbyError =>
-  new CubbyError('invalid_request', 'The body is chunked; this request needs Content-Length.', {
-    hint: 'Send the body with its length.',
   })

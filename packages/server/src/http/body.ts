@@ -1,19 +1,9 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { freeChunk } from '../core/free-chunk.ts'
-import { bodiesInFlightBytesMax, bodyMsMax, bodyProgressBytesMin, bodyStreamBytes } from '../core/limits.ts'
+import { bodiesInFlightBytesMax, bodyMsMax } from '../core/limits.ts'
 import { Shares } from '../core/shares.ts'
-import {
-  ambiguousLength,
-  cutShort,
-  paused,
-  stalled,
-  tooFine,
-  tooLarge,
-  tooMany,
-  tooSlow,
-  withoutLength,
-} from './body-faults.ts'
+import { ambiguousLength, cutShort, paused, tooFine, tooLarge, tooMany, tooSlow } from './body-faults.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { isTooManyChunks, SmallChunks } from './small-chunks.ts'
 
@@ -72,26 +62,6 @@ export class Pieces {
     this.#pieces.push(this.#joined.subarray(0, this.#joinedLength))
     this.#joined = undefined
     this.#joinedLength = 0
-  }
-}
-
-/**
- * Checks that a stream arrives fast enough: at least `bodyProgressBytesMin` in every `bodyMsMax` that we wait for its
- * sender. The time that our own reader needs does not count.
- */
-class Progress {
-  #waitedMs = 0
-  #bytes = 0
-
-  /** False if too few bytes have arrived for too long. */
-  add(bytes: number, waitedMs: number): boolean {
-    this.#bytes += bytes
-    this.#waitedMs += waitedMs
-    if (this.#bytes >= bodyProgressBytesMin) {
-      this.#bytes = 0
-      this.#waitedMs = 0
-    }
-    return this.#waitedMs <= bodyMsMax
   }
 }
 
@@ -175,62 +145,6 @@ export class BodyReader {
         return text
       })
       .then(use, refuse)
-  }
-
-  /**
-   * The body as pieces; none if there is no body. Checks the size, not the type, and throws at once if the declared length
-   * is too large. Nothing is read before the first piece is requested, and while no piece is requested Bun stops reading
-   * from the socket. So a stream counts with a fixed amount, from the first requested piece to its end.
-   *
-   * It needs a Content-Length: Bun joins the chunks that it reads ahead, so we could not count the chunks of a chunked body,
-   * and a body with very many chunks would keep the thread busy for seconds.
-   */
-  stream(request: Request, bytesMax: number, holder: BodyHolder): AsyncIterable<Uint8Array> {
-    const length = declaredLength(request.headers)
-    if (request.headers.has('transfer-encoding')) throw withoutLength()
-    if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax)
-    return this.#pieces(request.body, holder)
-  }
-
-  async *#pieces(body: Request['body'], holder: BodyHolder): AsyncGenerator<Uint8Array, void> {
-    if (body === null) return
-    const fault = this.#keep(bodyStreamBytes, holder)
-    if (fault !== undefined) throw fault
-    const reader = body.getReader()
-    const progress = new Progress()
-    let isComplete = false
-    try {
-      for (;;) {
-        const askedAtMs = performance.now()
-        const { value, done } = await this.#nextPiece(reader)
-        if (done) {
-          isComplete = true
-          return
-        }
-        if (!progress.add(value.length, performance.now() - askedAtMs)) throw stalled()
-        yield value
-      }
-    } finally {
-      if (!isComplete) reader.cancel().catch(() => {})
-      this.release(holder)
-    }
-  }
-
-  #nextPiece(reader: { read(): Promise<ReadResult> }): Promise<ReadResult> {
-    return new Promise((resolve, reject) => {
-      const reading: Timed = { startedAtMs: performance.now(), expire: () => reject(stalled()) }
-      this.#deadlines.add(reading)
-      reader.read().then(
-        (result) => {
-          this.#deadlines.remove(reading)
-          resolve(result)
-        },
-        () => {
-          this.#deadlines.remove(reading)
-          reject(cutShort())
-        },
-      )
-    })
   }
 
   #readWhole<T>(request: Request, holder: BodyHolder, use: UseBody<T>, refuse: RefuseBody<T>): Promise<T> {
@@ -337,6 +251,24 @@ const refuseOtherTypes = (headers: Headers, alsoType?: string): void => {
       hint: 'Send the body without Content-Encoding.',
     })
   }
+}
+
+/** Checks the content type of a load, and tells whether it is packed. */
+export const isPackedLoad = (headers: Headers): boolean => {
+  const type = headers.get('content-type')
+  if (type !== null && typeOf(type) !== 'application/x-ndjson') {
+    throw new CubbyError('unsupported_media_type', 'The body is not declared as application/x-ndjson.', {
+      field: 'Content-Type',
+      hint: 'Send one put as JSON in each line, with "Content-Type: application/x-ndjson".',
+    })
+  }
+  const encoding = headers.get('content-encoding')?.toLowerCase()
+  if (encoding === undefined || encoding === 'identity') return false
+  if (encoding === 'gzip') return true
+  throw new CubbyError('unsupported_media_type', 'The body of a load may only be packed with gzip.', {
+    field: 'Content-Encoding',
+    hint: 'Send it with "Content-Encoding: gzip", or as it is.',
+  })
 }
 
 /** Rejects a body of a request that takes none: it would be ignored. */

@@ -3,6 +3,7 @@ import type { ResponseRoom, Slices } from '../core/slices.ts'
 import type { Access } from '../operations/access.ts'
 import type { FileBody, StoredBytes } from './file-body.ts'
 import type { KeyedRequest } from './keyed-request.ts'
+import type { Loads } from './loads.ts'
 import type { ResponseBody } from './response-bodies.ts'
 import type { UploadProgress } from './upload-body.ts'
 import type { Uploads } from './uploads.ts'
@@ -28,18 +29,19 @@ export interface Exchange extends ResponseRoom {
     refuse?: (error: unknown) => Awaitable<T>,
   ): Awaitable<T>
   /**
-   * The body as it arrives, for a route with `body: 'stream'`; each chunk waits for the request's turn. Throws if the body
-   * is too large or has no Content-Length. The loop over it throws if the body stops arriving or is cut short, and after
-   * the last chunk if the key is no longer valid: nothing of the body may take effect before the loop has ended.
-   */
-  readStream(bytesMax: number): AsyncIterable<Uint8Array>
-  /**
-   * The bytes of a file as they arrive, with a Content-Length or chunked, for a route with `body: 'upload'`. Otherwise as
-   * `readStream`; the caller limits their number.
+   * The bytes of a file as they arrive, with a Content-Length or chunked, for a route with `body: 'upload'`; each chunk waits
+   * for the request's turn. The loop over it throws if the body stops arriving or is cut short, and after the last chunk if
+   * the key is no longer valid: nothing of the body may take effect before the loop has ended. The caller limits their number.
    */
   readUpload(progress: UploadProgress): AsyncIterable<Uint8Array>
   /** The same for a small file with a declared length, whole. Its owner frees it. */
   readSmallUpload(bytes: number, progress: UploadProgress): Promise<Uint8Array>
+  /** The bytes of a load as they arrive, for a route with `body: 'load'`. They wait for no turn, and the key is not judged. */
+  readLoad(progress: UploadProgress): AsyncIterable<Uint8Array>
+  /** Judges the API key again, and sets `access` and `nowMs`. */
+  authenticate(): Awaitable<void>
+  /** Resolves when it is the request's turn. */
+  turn(): Promise<void>
   /**
    * Allows the connection to be idle for any time while the work runs: a blob store may need minutes to make a file durable.
    */
@@ -61,6 +63,8 @@ export interface Exchange extends ResponseRoom {
   now(): number
   /** The signature of the URL, for a signed upload. */
   readonly signature?: string
+  /** The loads of this server. */
+  readonly loads: Loads
   /** The uploads of this server. */
   readonly uploads: Uploads
   /** The address at which the caller reached the server, without a slash at its end. */

@@ -13,6 +13,7 @@ import { wantsShellHints } from './conditions.ts'
 import { type DownloadRefusal, Downloads } from './downloads.ts'
 import { hasEmptySegment, longNameParameters } from './file-paths.ts'
 import { FileUrlExchange, type FileUrlOptions, type FileUrlRoute, fileUrlRoutes } from './file-url-endpoint.ts'
+import { Loads } from './loads.ts'
 import { foreignCaller, type McpEndpointOptions, McpExchange, mcpRoute, respondForeign } from './mcp-endpoint.ts'
 import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './mistake-hints.ts'
 import {
@@ -81,7 +82,7 @@ export type OpenResponse = (requestId: string, request: Request, ownUrl: string)
  * | authenticate: who calls, and may the key do this | `authenticate.ts`; strangers in turns: `#meet` |
  * | admit: requests in flight, unread answers, the turn | `#admit`, `admit.ts`, `response-bodies.ts`, `turns.ts`, `arrivals.ts`
  * |
- * | read the body, as text, as a stream or as a file | `readBody`, `readStream`, `readUpload` and `readSmallUpload` of the
+ * | read the body, as text, as a file or as a load | `readBody`, `readUpload`, `readSmallUpload` and `readLoad` of the
  * exchange, called by handlers; `body.ts`, `upload-body.ts`, `uploads.ts` |
  * | run the route's handler | `#run`; a handler that waits for a run gives back its place meanwhile: `pause` of the exchange |
  * | answer: text, file or error | `respond.ts`, `response-bodies.ts`, `rooms.ts`, `response-stream.ts`, `respond-failure.ts` |
@@ -98,6 +99,7 @@ export class Pipeline implements Shared {
   replays = 0
   readonly log: Log
   readonly uploads: Uploads
+  readonly loads = new Loads()
   readonly downloads: Downloads
   readonly uploadBodies = new UploadBodies(this.bodies.smallChunks)
   readonly now: () => number
@@ -430,6 +432,8 @@ export class Pipeline implements Shared {
       names: namesIn(params),
       forShell: wantsShellHints(request.headers),
     })
-    return route.body === 'upload' ? exchange.leaveUpload(response) : closingIfUnread(request, response)
+    return route.body === undefined || route.body === 'text'
+      ? closingIfUnread(request, response)
+      : exchange.leaveUpload(response)
   }
 }

@@ -13,6 +13,7 @@ import type { Downloads } from './downloads.ts'
 import type { Exchange } from './exchange.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
 import type { KeyedRequest } from './keyed-request.ts'
+import type { Loads } from './loads.ts'
 import { type ObservedExchange, ObservedResponse, type ObservedRoute } from './observe.ts'
 import { type ResponseBodies, type ResponseBody, sentAtOnce } from './response-bodies.ts'
 import type { ResponseEnds } from './response-ends.ts'
@@ -37,6 +38,7 @@ export interface Shared {
   /** Requests that were applied before, under their idempotency key. */
   replays: number
   readonly uploads: Uploads
+  readonly loads: Loads
   readonly uploadBodies: UploadBodies
   now(): number
   /** The address at which the caller reached the server. */
@@ -81,7 +83,7 @@ export class RequestExchange
     protected readonly shared: Shared,
   ) {
     super()
-    const isChunked = route.body === 'upload' && request.headers.has('transfer-encoding')
+    const isChunked = this.#isStreamed && request.headers.has('transfer-encoding')
     if (isChunked && request.body !== null) this.#chunked = new ChunkedBody(request.body)
   }
 
@@ -201,10 +203,6 @@ export class RequestExchange
     this.shared.turns.endTurn(this.#turn)
   }
 
-  readStream(bytesMax: number): AsyncIterable<Uint8Array> {
-    return this.#inTurns(this.shared.bodies.stream(this.request, bytesMax, this))
-  }
-
   readUpload(progress: UploadProgress): AsyncIterable<Uint8Array> {
     return this.#inTurns(this.shared.uploadBodies.pieces(this.request, this.#chunked, progress))
   }
@@ -221,6 +219,17 @@ export class RequestExchange
     }
   }
 
+  async *readLoad(progress: UploadProgress): AsyncGenerator<Uint8Array, void> {
+    for await (const chunk of this.shared.uploadBodies.pieces(this.request, this.#chunked, progress)) {
+      this.receivedBytes += chunk.length
+      yield chunk
+    }
+  }
+
+  get #isStreamed(): boolean {
+    return this.route.body === 'upload' || this.route.body === 'load'
+  }
+
   /** Tells whether the body is a file that is read whole. */
   get isSmallUpload(): boolean {
     if (this.route.body !== 'upload' || this.#chunked !== undefined) return false
@@ -232,11 +241,14 @@ export class RequestExchange
   run(): Awaitable<Response> {
     const { route, shared } = this
     if (this.#chunked === undefined) return route.handler(this)
-    return shared.uploadBodies.run(this.#chunked, this.keySeq, () => route.handler(this))
+    const isLoad = route.body === 'load'
+    const answer = shared.uploadBodies.run(this.#chunked, this.keySeq, isLoad, () => route.handler(this))
+    // A load is answered before the end of its body if a line has stopped it.
+    return isLoad ? answer.then((response) => this.leaveUpload(response)) : answer
   }
 
   /**
-   * The answer to an upload whose body was not read to its end. The connection stays open: a client that is still sending
+   * The answer to an upload or a load whose body was not read to its end. The connection stays open: a client that is still sending
    * would see a broken connection instead of the answer, and Bun drops the rest of the body as it arrives. Only a body of many
    * small chunks, which Bun would parse one by one, is cut off.
    */
@@ -278,6 +290,10 @@ export class RequestExchange
 
   now(): number {
     return this.shared.now()
+  }
+
+  get loads(): Loads {
+    return this.shared.loads
   }
 
   get uploads(): Uploads {

@@ -12,7 +12,11 @@ export const respondFailure = (log: Log, requestId: string, error: unknown, cont
       log('error', 'request failed', { requestId, code: error.code, cause: error.cause })
     }
     // The engine's error only has the code; the message for the caller is here.
-    const response = respondError(requestId, error.code === 'revoked_api_key' ? revoked() : error, context)
+    const response = respondError(
+      requestId,
+      error.code === 'revoked_api_key' && error.count === undefined ? revoked() : error,
+      context,
+    )
     if (error instanceof BodyAbandoned) response.headers.set('Connection', 'close')
     return response
   }

@@ -11,7 +11,7 @@ export const exposedHeaders =
   'Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotency-Replayed, Repr-Digest, Retry-After, X-Request-Id'
 
 export const allowedHeaders =
-  'authorization, content-digest, content-type, idempotency-key, if-match, if-none-match, if-range, mcp-method, mcp-name, mcp-protocol-version, prefer, range, traceparent, tracestate, x-request-id'
+  'authorization, content-digest, content-encoding, content-type, idempotency-key, if-match, if-none-match, if-range, mcp-method, mcp-name, mcp-protocol-version, prefer, range, traceparent, tracestate, x-request-id'
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
@@ -130,12 +130,12 @@ export const respondError = (
   error: CubbyError,
   { allow, names, forShell }: ErrorContext = {},
 ): Response => {
-  const { code, message, field } = error
+  const { code, message, field, count } = error
   const status = statusOf[code]
   const isLost = status === 401 || code === 'route_not_found'
   const own = forShell ? shellHint(error.hint, names) : httpHint(error.hint, names)
   const hint = isLost && !forShell ? [own, docsNote].join(' ').trimStart() : own
-  const response = respondJson(requestId, { error: { code, message, field, hint, requestId } }, status)
+  const response = respondJson(requestId, { error: { code, message, field, hint, count, requestId } }, status)
   if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')
   if (status === 503) response.headers.set('Retry-After', String(retryAfterSeconds))
   if (allow !== undefined) response.headers.set('Allow', allow)

@@ -19,10 +19,10 @@ export interface Route<Id extends string = RoutedOperationId> {
   operationId: Id
   keyNeeded: KeyNeeded
   /**
-   * Says how the handler reads the body: `readBody`, `readStream`, `readUpload` or `readSmallUpload` of the exchange. Absent:
-   * there is no body.
+   * Says how the handler reads the body: with `readBody`, with `readUpload` or `readSmallUpload`, or with `readLoad` of the
+   * exchange. Absent: there is no body.
    */
-  body?: 'text' | 'stream' | 'upload'
+  body?: 'text' | 'upload' | 'load'
   /** Its handler always waits for something, so the request is always counted as in flight. */
   waits?: true
   handler: Handler
@@ -51,11 +51,11 @@ const pathTable = (): RouteTable => {
   const table: RouteTable = {}
   for (const operation of routed) {
     const { id, keyNeeded } = operation
-    const { method, path, bytes, body } = operation.route!
+    const { method, path, bytes, bytesType, body } = operation.route!
     const route: Route = {
       operationId: id as RoutedOperationId,
       keyNeeded,
-      body: bytes !== undefined ? 'upload' : body !== undefined ? 'text' : undefined,
+      body: bytesType !== undefined ? 'load' : bytes !== undefined ? 'upload' : body !== undefined ? 'text' : undefined,
       handler: withIdempotencyKey(operation, handlers[id] ?? plainHandler(operation)),
     }
     const words = isOfRecord(path) ? verbs.map((verb) => `/v1/:db/:table/${verb}`) : []

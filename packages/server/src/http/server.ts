@@ -43,6 +43,9 @@ export interface HttpServer {
   readonly inFlight: number
   /** Those of them that send a file. */
   readonly uploadsInFlight: number
+  readonly loadsInFlight: number
+  /** The lines of loads. */
+  readonly loadLines: { stored: number; skipped: number; refused: number }
   /** Requests that were refused because there was no room for their answers. */
   readonly responsesRefused: { unread: number; late: number }
   /** Requests that were applied before, under their idempotency key. */
@@ -158,6 +161,12 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     get uploadsInFlight() {
       return pipeline.uploads.count
     },
+    get loadsInFlight() {
+      return pipeline.loads.count
+    },
+    get loadLines() {
+      return pipeline.loads.lines
+    },
     get responsesRefused() {
       return pipeline.responseBodies.refused
     },
@@ -166,6 +175,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     },
     async stop() {
       clearInterval(watch)
+      pipeline.loads.stop()
       await Promise.race([server.stop(false), untilAnswered(server)])
       await server.stop(true)
       pipeline.stop()

@@ -44,6 +44,7 @@ export class ChunkedBody {
    * response; otherwise Bun parses each of them, and the sender pays less for one than this thread.
    */
   async drop(): Promise<boolean> {
+    if (this.#isEnd) return false
     // The chunks that have arrived with the head of the request are judged first.
     if (!this.#isSmall) {
       const small = new Promise<void>((resolve) => {
@@ -131,6 +132,14 @@ export class UploadProgress {
   #onCut: ((fault: CubbyError) => void) | undefined
   #isComplete = false
 
+  /** `stalled` makes the error of a body that arrives too slowly. */
+  constructor(readonly stalled: () => CubbyError = uploadStalled) {}
+
+  /** The error that has cut it. */
+  get fault(): CubbyError | undefined {
+    return this.#fault
+  }
+
   get isCuttable(): boolean {
     return !this.#isComplete && this.#fault === undefined
   }
@@ -199,7 +208,7 @@ export class UploadBodies {
   #cutSlow(idleMsMax: number): void {
     const nowMs = performance.now()
     for (const progress of this.#waiting) {
-      if (progress.slowForMs(nowMs) >= idleMsMax) progress.cut(uploadStalled())
+      if (progress.slowForMs(nowMs) >= idleMsMax) progress.cut(progress.stalled())
     }
   }
 
@@ -295,15 +304,20 @@ export class UploadBodies {
   }
 
   /**
-   * Runs the handler of an upload. If its body turns out to have too many chunks, the request is answered at once, and further
-   * chunked uploads with the same API key are rejected for a moment.
+   * Runs the handler of an upload or a load. If its body turns out to have too many chunks, further chunked bodies with the
+   * same API key are rejected for a moment, and an upload is answered at once. A load ends by itself: it waits for its last
+   * commit.
    */
-  async run<T>(chunked: ChunkedBody, keySeq: number, handler: () => Awaitable<T>): Promise<T> {
+  async run<T>(chunked: ChunkedBody, keySeq: number, isLoad: boolean, handler: () => Awaitable<T>): Promise<T> {
     if (this.#fineChunks.isPaused(keySeq)) throw paused()
     const refusal = chunked.whenTooFine.then(() => {
       this.#fineChunks.pause(keySeq)
       throw tooFine()
     })
+    if (isLoad) {
+      refusal.catch(() => {})
+      return handler()
+    }
     const answer = (async () => handler())()
     // The one that loses the race fails later, with nobody waiting for it.
     answer.catch(() => {})

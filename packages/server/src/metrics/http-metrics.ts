@@ -92,6 +92,8 @@ export const countResponses = (registry: Registry, operations: readonly string[]
 interface Served {
   readonly inFlight: number
   readonly uploadsInFlight: number
+  readonly loadsInFlight: number
+  readonly loadLines: { stored: number; skipped: number; refused: number }
   readonly responsesRefused: { unread: number; late: number }
   readonly replays: number
 }
@@ -100,6 +102,13 @@ interface Served {
 export const measureHttp = (registry: Registry, http: () => Served | undefined): void => {
   const requests = registry.gauge({ name: 'cubby_http_requests_in_flight', help: 'Requests that have no answer yet.' })
   const uploads = registry.gauge({ name: 'cubby_file_uploads_in_flight', help: 'Uploads that have not ended.' })
+  const loads = registry.gauge({ name: 'cubby_loads_in_flight', help: 'Loads that have not ended.' })
+  const outcomes = ['stored', 'skipped', 'refused'] as const
+  const lines = registry.counter({
+    name: 'cubby_load_lines_total',
+    help: 'Lines of loads. skipped: their records existed. Refused ones are counted when their load has ended.',
+    labels: [{ name: 'outcome', values: outcomes }],
+  })
   const refused = registry.counter({
     name: 'cubby_http_answers_refused_total',
     help: 'Requests that were refused because there was no room for their answers. late: after a wait.',
@@ -109,12 +118,14 @@ export const measureHttp = (registry: Registry, http: () => Served | undefined):
     name: 'cubby_http_replays_total',
     help: 'Requests that were applied before under their idempotency key, and got that answer again.',
   })
-  registry.collect([requests, uploads], () => {
-    const { inFlight = 0, uploadsInFlight = 0, responsesRefused, replays: replayed = 0 } = http() ?? {}
-    replays.set(replayed)
-    requests.set(inFlight)
-    uploads.set(uploadsInFlight)
-    refused.set(responsesRefused?.unread ?? 0, 0)
-    refused.set(responsesRefused?.late ?? 0, 1)
+  registry.collect([requests, uploads, loads], () => {
+    const served = http()
+    replays.set(served?.replays ?? 0)
+    requests.set(served?.inFlight ?? 0)
+    uploads.set(served?.uploadsInFlight ?? 0)
+    loads.set(served?.loadsInFlight ?? 0)
+    for (const [cell, outcome] of outcomes.entries()) lines.set(served?.loadLines[outcome] ?? 0, cell)
+    refused.set(served?.responsesRefused.unread ?? 0, 0)
+    refused.set(served?.responsesRefused.late ?? 0, 1)
   })
 }

@@ -58,7 +58,7 @@ export interface HttpOperation {
   parameters?: ParameterName[]
   body?: { schema: SchemaName; required: boolean; description: string }
   /** The body is bytes. */
-  bytes?: { description: string }
+  bytes?: { description: string; type?: string }
   /** No API key is read: the URL is enough. No error is cached. */
   byUrl?: true
   /** Shared caches may keep the answer: it is the same for every caller. */
@@ -106,7 +106,7 @@ const headersOf = (entry: CatalogueEntry): ParameterName[] => {
   const { route, condition, respondsMinimal, idempotencyScope } = entry
   return [
     ...(answersBytes(entry) ? (['record', ...bytesParameters] as const) : []),
-    ...(route!.bytes === undefined ? [] : (['Content-Digest'] as const)),
+    ...(route!.bytes === undefined || route!.bytesType !== undefined ? [] : (['Content-Digest'] as const)),
     ...(condition === 'put' || condition === 'change' ? (['If-Match'] as const) : []),
     ...(condition === 'put' ? (['If-None-Match: *'] as const) : []),
     ...(condition === 'read' ? (['If-None-Match'] as const) : []),
@@ -174,7 +174,9 @@ const routed = (entry: CatalogueEntry): HttpOperation => {
       required: route.body.required === true,
       description: `JSON in UTF-8, at most ${binaryBytes(route.body.bytesMax ?? plainBodyBytesMax)}.`,
     },
-    ...(route.bytes && { bytes: { description: entry.input.properties![route.bytes]!.description! } }),
+    ...(route.bytes && {
+      bytes: { description: entry.input.properties![route.bytes]!.description!, type: route.bytesType },
+    }),
     responses,
     codes: [...codesOf(entry), ...(hasBytes ? (['precondition_failed', 'range_not_satisfiable'] as const) : [])],
     examples: [

@@ -86,6 +86,8 @@ export const parameters = {
     description: `True: \`counts\` says how many runs have each status, each counted up to ${runsCountedMax.toLocaleString('en-US')}, in a listing up to ${runsCountedInListingMax}.`,
   },
   waitSeconds: fromInput('getRun', 'waitSeconds', 'query'),
+  onError: fromInput('loadRecords', 'onError', 'query'),
+  ifAbsent: fromInput('loadRecords', 'ifAbsent', 'query'),
   visibility: fromInput('putFile', 'visibility', 'query'),
   ttl: fromInput('putFile', 'ttl', 'query'),
   metadata: {

@@ -2,6 +2,7 @@ import { encodeParameter } from '../http/targets.ts'
 import { pathNames } from '../operations/parse-input.ts'
 import { type CurlRequest, curlLine } from './curl.ts'
 import type { HttpExample } from './examples/http-example.ts'
+import type { HttpOperation } from './operations.ts'
 import { type ParameterName, parameterAt, parameterRef, parameters } from './parameters.ts'
 import { anyBytes, isRejection } from './responses.ts'
 import { refTo } from './schemas.ts'
@@ -74,19 +75,27 @@ export const operationParameters = (
 ): (Parameter | Reference)[] =>
   [...pathParameters(path), ...(operation.parameters ?? [])].map((name) => parameterObject(name, examples))
 
-/** Any type. Code generators read this one as bytes. */
-const bytesBody = (description: string, examples: HttpExample[]): RequestBody => {
+/** Without a type any is allowed; code generators read that of the document as bytes. */
+const bytesBody = (
+  { description, type }: NonNullable<HttpOperation['bytes']>,
+  examples: HttpExample[],
+): RequestBody => {
   const shown = examples.filter(({ status }) => !isRejection(status))
   const values = shown.map(({ name, summary, bytes }) => [name, { summary, value: bytes }] as const)
   return {
     description,
     required: false,
-    content: { 'application/octet-stream': { schema: anyBytes, examples: Object.fromEntries(values) } },
+    content: {
+      [type ?? 'application/octet-stream']: {
+        schema: type === undefined ? anyBytes : { type: 'string' },
+        examples: Object.fromEntries(values),
+      },
+    },
   }
 }
 
 export const requestBody = ({ operation }: ServedOperation, examples: HttpExample[]): RequestBody | undefined => {
-  if (operation.bytes !== undefined) return bytesBody(operation.bytes.description, examples)
+  if (operation.bytes !== undefined) return bytesBody(operation.bytes, examples)
   if (operation.body === undefined) return undefined
   const { schema, required, description } = operation.body
   // Examples of a body must match its schema. A rejected body is shown with its answer.

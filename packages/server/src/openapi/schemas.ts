@@ -2,7 +2,7 @@ import type { ErrorResponse } from '@cubbydb/client'
 import { errorCodes } from '../core/error-codes.ts'
 import { requestIdCharactersMax } from '../core/limits.ts'
 import type { EntryPoint } from '../http/respond.ts'
-import { freeObject, objectOf, type Schema } from '../operations/schema.ts'
+import { freeObject, objectOf, type Schema, times } from '../operations/schema.ts'
 import { schemas as operationSchemas } from '../operations/schemas.ts'
 import { meanings } from './errors.ts'
 
@@ -82,6 +82,11 @@ const httpSchemas = {
         description: 'The path of the wrong field: `data.status`, `operations[3].hashKey`.',
       },
       hint: { type: 'string', description: 'The suggested next step, if there is one.' },
+      count: {
+        type: 'integer',
+        ...times,
+        description: 'Of a load that has ended with this error: the number of lines that are stored.',
+      },
       requestId: { type: 'string', maxLength: requestIdCharactersMax, description: 'The same as `X-Request-Id`.' },
     }),
   }),

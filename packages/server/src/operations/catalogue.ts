@@ -30,6 +30,7 @@ import { applyDatabaseBatchOperation } from './records/apply-database-batch.ts'
 import { deleteRecordOperation } from './records/delete-record.ts'
 import { findRecordsOperation } from './records/find-records.ts'
 import { getRecordOperation } from './records/get-record.ts'
+import { loadRecordsOperation } from './records/load-records.ts'
 import { patchRecordOperation } from './records/patch-record.ts'
 import { putRecordOperation } from './records/put-record.ts'
 import { queryRecordsOperation } from './records/query-records.ts'
@@ -74,6 +75,7 @@ export const operations = [
   findRecordsOperation,
   applyBatchOperation,
   applyDatabaseBatchOperation,
+  loadRecordsOperation,
   getRecordOperation,
   deleteRecordOperation,
   getItemOperation,

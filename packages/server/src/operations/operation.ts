@@ -40,6 +40,8 @@ export interface Route {
   readonly queryAlways?: Readonly<Record<string, string | boolean>>
   /** The member of the input that is the body as it is: bytes, not JSON. */
   readonly bytes?: string
+  /** The content type of those bytes, if it is always the same. Without it they are a file. */
+  readonly bytesType?: 'application/x-ndjson'
   readonly body?: {
     /** The name of its schema. */
     readonly schema: SchemaName

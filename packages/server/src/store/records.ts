@@ -90,4 +90,9 @@ export interface Records {
   count(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq?: number): Awaitable<CountPage>
   /** Applies all operations or none. No two of them may name the same record. */
   write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult>
+  /**
+   * Applies all puts or none, one after another: at most `loadCommitLinesMax`, without conditions. With `onlyAbsent`, records
+   * that exist are left as they are. Returns how many were written.
+   */
+  putAll(caller: Caller, table: Table, puts: PutOperation[], onlyAbsent: boolean, nowMs: number): Promise<number>
 }

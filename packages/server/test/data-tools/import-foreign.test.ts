@@ -355,10 +355,10 @@ describe('the format', () => {
 })
 
 describe('a CSV import that stops and continues', () => {
-  const rows = Array.from({ length: 400 }, (_, i) => `k${String(i).padStart(3, '0')},"a ${i}\nb"`)
+  const rows = Array.from({ length: 4_000 }, (_, i) => `k${String(i).padStart(4, '0')},"a ${i}\nb"`)
   const text = `id,text\n${rows.join('\n')}\n`
   const expected = rows.map((_, i) => {
-    const key = `k${String(i).padStart(3, '0')}`
+    const key = `k${String(i).padStart(4, '0')}`
     return `{"hashKey":"${key}","data":{"id":"${key}","text":"a ${i}\\nb"}}`
   })
 
@@ -366,7 +366,7 @@ describe('a CSV import that stops and continues', () => {
     const db = await newDb()
     const file = join(dir, 'strict.csv')
     const env = asClient(server, org)
-    writeFileSync(file, text.replace('k050,', 'k050,extra,'))
+    writeFileSync(file, text.replace('k0050,', 'k0050,extra,'))
     const command = ['import', file, '--hash-key', 'id', '--db', db, '--table', 'notes']
     const stopped = await runCommand([...command, '--strict'], { env })
     expect(stopped.exitCode).toBe(1)
@@ -376,7 +376,7 @@ describe('a CSV import that stops and continues', () => {
     ])
     writeFileSync(file, text)
     const done = JSON.parse(await expectDone([...command, '--from-line', '102', '--json'], { env }))
-    expect(done).toMatchObject({ complete: true, lines: 801, records: 350, refused: 0 })
+    expect(done).toMatchObject({ complete: true, lines: 8_001, records: 3_950, refused: 0 })
     expect(await recordsIn(server.dataDir, db)).toEqual(expected)
   })
 
@@ -387,7 +387,7 @@ describe('a CSV import that stops and continues', () => {
     let child: ReturnType<typeof startCommand> | undefined
     const middleman = startMiddleman(server.url, async ({ number }) => {
       // The progress is saved every second.
-      if (number === 10) {
+      if (number === 3) {
         await eventually('the saved progress', () => existsSync(`${file}.import-state`) || undefined)
         child!.kill('SIGKILL')
       }

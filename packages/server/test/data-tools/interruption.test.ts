@@ -122,10 +122,10 @@ describe('stopped while it writes through a server', () => {
     ['SIGINT', 130],
   ] as const) {
     test(`by ${signal} it finishes what is under way, says how to go on, and goes on`, async () => {
-      const file = makeFile(`${signal}.ndjson`, 2_000)
+      const file = makeFile(`${signal}.ndjson`, 10_000)
       let running: RunningCommand | undefined
       const middleman = startMiddleman(server.url, ({ number }) => {
-        if (number === 20) running!.kill(signal)
+        if (number === 4) running!.kill(signal)
         return undefined
       })
       try {
@@ -137,7 +137,7 @@ describe('stopped while it writes through a server', () => {
         expect(stdout).toMatch(new RegExp(`^imported ${(Number(line) - 1).toLocaleString('en-US')} records? in`))
         await expectDone(['import', file, '--resume'], { env })
         // Not one record was put twice.
-        expect(middleman.batches.flatMap(({ operations }) => operations)).toHaveLength(2_000)
+        expect(middleman.batches.flatMap(({ operations }) => operations)).toHaveLength(10_000)
         await expectWhole(file)
       } finally {
         await middleman.stop()
@@ -146,10 +146,10 @@ describe('stopped while it writes through a server', () => {
   }
 
   test('by SIGKILL it goes on from its last progress on disk', async () => {
-    const file = makeFile('sigkill.ndjson', 2_000)
+    const file = makeFile('sigkill.ndjson', 10_000)
     let running: RunningCommand | undefined
     const middleman = startMiddleman(server.url, async ({ number }) => {
-      if (number !== 20) return undefined
+      if (number !== 4) return undefined
       await eventually('its progress is kept', () => existsSync(`${file}.import-state`) || undefined)
       running!.kill('SIGKILL')
       return errorAnswer(503, 'unavailable', 'Nobody hears this.')
@@ -159,13 +159,13 @@ describe('stopped while it writes through a server', () => {
       running = startCommand(['import', file], { env })
       await running.result
       const { line } = JSON.parse(readFileSync(`${file}.import-state`, 'utf8'))
-      // The batch that was held, the 20th to arrive, is not settled, whatever came behind it.
+      // The load that was held, the 4th to arrive, is not settled, whatever came behind it.
       expect(line).toBeGreaterThan(1)
-      expect(line).toBeLessThan(2_001)
+      expect(line).toBeLessThan(10_001)
       const done = JSON.parse(
         await expectDone(['import', file, '--resume', '--json'], { env: asClientOf(middleman.url) }),
       )
-      expect(done).toMatchObject({ complete: true, lines: 2_001 })
+      expect(done).toMatchObject({ complete: true, lines: 10_001 })
       await expectWhole(file)
     } finally {
       await middleman.stop()
@@ -173,11 +173,11 @@ describe('stopped while it writes through a server', () => {
   })
 
   test('from standard input it names the line, and --from-line goes on there', async () => {
-    const file = makeFile('stdin.ndjson', 2_000)
+    const file = makeFile('stdin.ndjson', 10_000)
     const stdin = readFileSync(file, 'utf8')
     let running: RunningCommand | undefined
     const middleman = startMiddleman(server.url, ({ number }) => {
-      if (number === 20) running!.kill('SIGTERM')
+      if (number === 4) running!.kill('SIGTERM')
       return undefined
     })
     try {
@@ -187,7 +187,7 @@ describe('stopped while it writes through a server', () => {
         (await running.result).stderr,
       )!
       await expectDone(['import', '-', '--from-line', line!], { env, stdin })
-      expect(middleman.batches.flatMap(({ operations }) => operations)).toHaveLength(2_000)
+      expect(middleman.batches.flatMap(({ operations }) => operations)).toHaveLength(10_000)
       await expectWhole(file)
     } finally {
       await middleman.stop()
@@ -195,10 +195,10 @@ describe('stopped while it writes through a server', () => {
   })
 
   test('--resume is refused for a file that has changed, and for another place', async () => {
-    const file = makeFile('changed.ndjson', 2_000)
+    const file = makeFile('changed.ndjson', 10_000)
     let running: RunningCommand | undefined
     const middleman = startMiddleman(server.url, ({ number }) => {
-      if (number === 20) running!.kill('SIGTERM')
+      if (number === 4) running!.kill('SIGTERM')
       return undefined
     })
     try {

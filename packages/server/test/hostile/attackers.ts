@@ -53,7 +53,20 @@ export interface ForgeAttack {
   keys: 'well-formed' | 'malformed' | { real: string }
 }
 
-export type Attack = HoldAttack | UnreadAttack | LoopAttack | ForgeAttack
+/** Sends a body without end on each connection, as fast as the server takes it, and another one after its answer. */
+export interface StreamAttack {
+  kind: 'stream'
+  connections: number
+  /** Says nothing about the length of the body. */
+  head: Head
+  /** What the body is made of: `text`, so many times. The text has `{n}` where each has a number of its own. */
+  text: string
+  times: number
+  /** Each `times` texts are a member of gzip. */
+  isPacked?: boolean
+}
+
+export type Attack = HoldAttack | UnreadAttack | LoopAttack | ForgeAttack | StreamAttack
 
 export interface AttackReport {
   /** Answers by status, for each group; `ended` counts connections that the server ended before an answer. */
@@ -177,6 +190,47 @@ const loop = async (port: number, { groups, pauseMs = 0, refusedPauseMs }: LoopA
   await Promise.all(begun)
 }
 
+/** Longer than any test. */
+const endlessBytes = 2 ** 50
+const streamRefusedPauseMs = 50
+
+const stream = async (port: number, attack: StreamAttack): Promise<void> => {
+  const { connections, text, times, isPacked = false } = attack
+  const length: [string, string] = ['Content-Length', String(endlessBytes)]
+  const packed: [string, string][] = isPacked ? [['Content-Encoding', 'gzip']] : []
+  const head = headBytes({ ...attack.head, headers: [...(attack.head.headers ?? []), length, ...packed] })
+  const [before, after] = text.split('{n}')
+  const make = (): Uint8Array => {
+    if (after === undefined) return Buffer.alloc(text.length * times, text)
+    let block = ''
+    for (let n = 0; n < times; n++) block += `${before}${requestNumber++}${after}`
+    return Buffer.from(block)
+  }
+  const pack = (): Uint8Array => (isPacked ? Bun.gzipSync(Buffer.from(make())) : make())
+  const first = pack()
+  const runOne = async (): Promise<void> => {
+    for (;;) {
+      const wire = await connect(port)
+      let isAnswered = false
+      const answered = wire.answer().catch(() => 'ended')
+      answered.then((outcome) => {
+        isAnswered = true
+        count('stream', outcome)
+      })
+      wire.send(head)
+      while (!isAnswered && !wire.ended) {
+        wire.send(after === undefined ? first : pack())
+        await Promise.race([wire.sent(), answered])
+        // Otherwise nothing is read while the system takes all.
+        await Bun.sleep(0)
+      }
+      if ((await answered) !== 200) await Bun.sleep(streamRefusedPauseMs)
+      wire.close()
+    }
+  }
+  for (let n = 0; n < connections; n++) runOne()
+}
+
 const forge = async (port: number, attack: ForgeAttack): Promise<void> => {
   const { connections, requests, path, paddingBytes, keys } = attack
   const keyText = (): string => {
@@ -211,6 +265,7 @@ await answerLines<AttackOrder, AttackReport>(async ({ port, attack }) => {
     await openUnread(port, attack.connections, requestBytes(attack.head, attack.body))
     open = attack.connections
   } else if (attack.kind === 'loop') await loop(port, attack)
+  else if (attack.kind === 'stream') await stream(port, attack)
   // It reports how far it is while it runs.
   else forge(port, attack)
   return report

@@ -35,6 +35,7 @@ describe('preflight', () => {
       expect(list(answer.headers.get('access-control-allow-headers')).sort()).toEqual([
         'authorization',
         'content-digest',
+        'content-encoding',
         'content-type',
         'idempotency-key',
         'if-match',

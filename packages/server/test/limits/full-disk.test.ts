@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mainFile, type ServeProcess, spawnServe } from '../cli/serve-process.ts'
-import { storeIsEmbedded } from '../harness.ts'
+import { type ApiResponse, storeIsEmbedded } from '../harness.ts'
 import { makeTable, ok, refused, TestTable } from '../http/service.ts'
 import { mountSmallDisk, type SmallDisk } from './small-disk.ts'
 
@@ -140,6 +140,50 @@ describe.skipIf(typeof mounted === 'string')(`a full disk${why}`, () => {
     await expectWhatWasAcknowledged()
     disk.free()
     await writeSome(16)
+    await expectWhatWasAcknowledged()
+    expect(await cubby('verify')).toMatchObject({ exitCode: 0 })
+  })
+
+  // A load of many commits, which has stored some when the disk is full.
+  test('a load that meets a full disk says how many lines are stored, and the same load again completes', async () => {
+    const lines = Array.from({ length: 3_000 }, (_, n) =>
+      JSON.stringify({ hashKey: 'load', rangeKey: String(n).padStart(5, '0'), data: { text: 'x'.repeat(300) } }),
+    )
+    const load = async (isPacked: boolean): Promise<ApiResponse> => {
+      const body = Buffer.from(lines.join('\n'))
+      const response = await fetch(`${serving.server.url}${table.path}/load`, {
+        method: 'POST',
+        headers: {
+          Authorization: `Bearer ${table.api.key}`,
+          'Content-Encoding': isPacked ? 'gzip' : 'identity',
+        },
+        body: isPacked ? Bun.gzipSync(body) : body,
+      })
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+    }
+    const stored = async (): Promise<number> => {
+      const { items, cursor } = ok(await table.api.post(`${table.path}/query`, { hash: 'load', limit: 1_000 }))
+      const keys: string[] = items.map(({ rangeKey }: { rangeKey: string }) => rangeKey)
+      expect(keys).toEqual(keys.map((_, n) => String(n).padStart(5, '0')))
+      const last = ok(await table.api.post(`${table.path}/query`, { hash: 'load', limit: 1, ascending: false }))
+      return cursor === null ? keys.length : Number(last.items[0].rangeKey) + 1
+    }
+    for (const isPacked of [false, true]) {
+      for (let n = 0; n < lines.length; n += 25) {
+        const keys = lines.slice(n, n + 25).map((line) => ({ ...JSON.parse(line), op: 'delete', data: undefined }))
+        ok(await table.tryBatch(keys))
+      }
+      disk.fill(700_000)
+      const { count } = refused(await load(isPacked), 507, 'storage_full')
+      expect(count).toBeGreaterThanOrEqual(0)
+      expect(count).toBeLessThan(lines.length)
+      expect(await stored()).toBe(count)
+      disk.free()
+      expect(ok(await load(isPacked))).toEqual({ count: lines.length, skipped: 0, failed: 0, errors: [] })
+      expect(await stored()).toBe(lines.length)
+      console.log(`a full disk: ${count} lines of the load were stored`)
+    }
     await expectWhatWasAcknowledged()
     expect(await cubby('verify')).toMatchObject({ exitCode: 0 })
   })

@@ -169,7 +169,15 @@ const seen = new Map<number, number>()
 const count = (answer: ApiResponse): void => void seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1)
 
 /** OPTIONS answers everything alike. Pages and the bytes of a file have no schema. */
-const withoutSchema = ['getDocsPage', 'getDocsText', 'getSkill', 'getLlmsText', 'putFile', 'putFileByUrl']
+const withoutSchema = [
+  'getDocsPage',
+  'getDocsText',
+  'getSkill',
+  'getLlmsText',
+  'putFile',
+  'putFileByUrl',
+  'loadRecords',
+]
 const operations = operationsOf(document).filter(
   ({ method, id }) => method !== 'OPTIONS' && !withoutSchema.includes(id),
 )

@@ -156,7 +156,7 @@ describe('every entry', () => {
       return forms.flatMap(({ $ref }: Json) => fieldsOf($ref.split('/').at(-1)))
     }
     for (const { id, route } of routed) {
-      const { path, query = [], body, bytes } = route!
+      const { path, query = [], body, bytes, bytesType } = route!
       const carried = [
         ...pathNames(path),
         ...query,
@@ -165,8 +165,9 @@ describe('every entry', () => {
           : body.member === undefined
             ? [...fieldsOf(body.schema), ...formsOf(body.schema)]
             : [body.member]),
-        // The type of the bytes is a header.
-        ...(bytes === undefined ? [] : [bytes, 'contentType']),
+        // The type of the bytes of a file is a header.
+        ...(bytes === undefined ? [] : [bytes]),
+        ...(bytes === undefined || bytesType !== undefined ? [] : ['contentType']),
       ]
       const members = inputMembers(entries[id]!).filter((member) => member !== 'ifUpdatedAt')
       expect([id, ...new Set(carried)].sort()).toEqual([id, ...members].sort())

@@ -5,6 +5,7 @@ import { Arrivals } from '../../src/http/arrivals.ts'
 import type { Authenticator } from '../../src/http/authenticate.ts'
 import { BodyReader } from '../../src/http/body.ts'
 import { Downloads } from '../../src/http/downloads.ts'
+import { Loads } from '../../src/http/loads.ts'
 import { Pipeline, type PipelineOptions } from '../../src/http/pipeline.ts'
 import { RequestExchange } from '../../src/http/request-exchange.ts'
 import { ResponseBodies } from '../../src/http/response-bodies.ts'
@@ -51,6 +52,7 @@ const makeExchanges = (count = 1, chunksOfEach = chunks) => {
     log: () => {},
     setIdleTimeout: () => {},
     uploads: new Uploads(),
+    loads: new Loads(),
     uploadBodies: new UploadBodies(new SmallChunks()),
     replays: 0,
     now: Date.now,
@@ -66,7 +68,7 @@ const makeExchanges = (count = 1, chunksOfEach = chunks) => {
       },
     })
     const request = new Request('http://127.0.0.1/', { method: 'PUT', body })
-    const route = { keyNeeded: 'write', body: 'stream' } as Route
+    const route = { keyNeeded: 'write', body: 'upload' } as Route
     const exchange = new RequestExchange(request, {}, 'id', route, shared)
     exchange.access = access
     return exchange
@@ -94,7 +96,7 @@ test('a body that is read in chunks lets others have their turn between them', a
   const { exchange, turns, stop } = makeExchanges()
   const served: string[] = []
   const others: Promise<void>[] = []
-  for await (const _ of exchange.readStream(1_000_000)) {
+  for await (const _ of exchange.readUpload(new UploadProgress())) {
     if (others.length === 0) others.push(...serveOthers(turns, served))
     busy(6)
     served.push('chunk')

@@ -49,7 +49,7 @@ const read = async (body: ReadableStream<Uint8Array>, isChunked: boolean, keySeq
   }
   if (chunked === undefined) return collect()
   try {
-    return await bodies.run(chunked, keySeq, collect)
+    return await bodies.run(chunked, keySeq, false, collect)
   } finally {
     chunked.cancel()
   }

@@ -16,7 +16,7 @@ interface Call {
   method: Method
   /** Starts with `/v1`; each segment is a checked name. */
   path: string
-  /** JSON text. */
+  /** JSON text, unless the headers name another type. */
   body?: string
   headers?: Record<string, string>
   /** True if it may be sent twice: true for reads, and for puts without concurrent writers. */
@@ -120,7 +120,7 @@ const repeat = async <Result extends string | Response>(
     const answer = await attempt()
     if (typeof answer === 'string' || answer instanceof Response) return answer as Result
     const { error, unanswered, retryAfterMs } = answer as Failure
-    // `unavailable` promises that nothing was applied.
+    // `unavailable` promises that nothing was applied or, of a load, only puts that may be repeated.
     const again = unanswered ? repeatable : error instanceof CubbyError && error.code === 'unavailable'
     if (!again || attempts >= attemptsMax) throw error
     await Bun.sleep(Math.max(retryAfterMs, Math.random() * Math.min(delayMsMax, 100 * 2 ** attempts)))
@@ -128,8 +128,8 @@ const repeat = async <Result extends string | Response>(
 }
 
 const send = async (url: string, key: string, call: Call): Promise<string | Failure> => {
-  const headers: Record<string, string> = { ...ownHeaders(key), ...call.headers }
-  if (call.body !== undefined) headers['content-type'] = 'application/json'
+  const type = call.body === undefined ? undefined : { 'content-type': 'application/json' }
+  const headers: Record<string, string> = { ...ownHeaders(key), ...type, ...call.headers }
   let response: Response
   let text: string
   try {

@@ -1,10 +1,11 @@
 import { CubbyError } from '../../core/errors.ts'
-import { batchOperationsMax } from '../../core/limits.ts'
+import { batchOperationsMax, loadCommitLinesMax, loadsOfOrganizationMax } from '../../core/limits.ts'
 import type { RecordToPut } from '../../core/records/record-data.ts'
 import { noRangeKey } from '../../core/records/record-key.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
 import type { IndexEntries, Indices } from '../../core/tables/indices.ts'
 import { findStore, type StoreLocation } from '../../engines/open-engine.ts'
+import type { LoadOutput } from '../../operations/records/record-load.ts'
 import { openClock } from '../../process/clock.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { PutOperation } from '../../store/records.ts'
@@ -27,10 +28,15 @@ export interface ImportRecord extends RecordToPut {
   updatedAtMs: number | undefined
 }
 
+interface RefusedLine {
+  line: number
+  error: CubbyError
+}
+
 interface WriteReport {
   /** The number of records that were there already, with the same content. */
   unchanged: number
-  refused: { line: number; error: CubbyError }[]
+  refused: RefusedLine[]
 }
 
 /** The target of an import. An error that it throws ends the import. */
@@ -131,14 +137,23 @@ export const openStoreTarget = async (location: StoreLocation, org: string): Pro
 
 class ServerTarget implements ImportTarget {
   readonly description: string
-  readonly batchRecordsMax = batchOperationsMax
   readonly batchBytesMax = 4 * 1024 * 1024
-  readonly batchesAtOnceMax = 8
   readonly #remote: Remote
+  /** False for a server of 0.2. */
+  #takesLoads = true
 
   constructor(remote: Remote) {
     this.#remote = remote
     this.description = `${remote.url}, key ${remote.maskedKey}`
+  }
+
+  get batchRecordsMax(): number {
+    return this.#takesLoads ? loadCommitLinesMax : batchOperationsMax
+  }
+
+  /** Two imports at once get all their loads: a server takes four of an organization. */
+  get batchesAtOnceMax(): number {
+    return this.#takesLoads ? loadsOfOrganizationMax / 2 : 8
   }
 
   async createTable(db: string, name: string, indices: Indices): Promise<ImportTable> {
@@ -162,31 +177,66 @@ class ServerTarget implements ImportTarget {
     }
   }
 
-  async write({ db, name }: ImportTable, records: ImportRecord[]): Promise<WriteReport> {
-    const refused: WriteReport['refused'] = []
+  async write(table: ImportTable, records: ImportRecord[]): Promise<WriteReport> {
+    if (this.#takesLoads) {
+      try {
+        return { unchanged: 0, refused: await this.#load(table, records) }
+      } catch (error) {
+        if (!(error instanceof CubbyError && error.code === 'method_not_allowed')) throw error
+        this.#takesLoads = false
+      }
+    }
+    const refused: RefusedLine[] = []
+    for (let from = 0; from < records.length; from += batchOperationsMax) {
+      refused.push(...(await this.#sendBatch(table, records.slice(from, from + batchOperationsMax))))
+    }
+    return { unchanged: 0, refused }
+  }
+
+  /** Lines are checked by the server's rules before they are sent, but a server of another version may have others. */
+  async #load({ db, name }: ImportTable, records: ImportRecord[]): Promise<RefusedLine[]> {
+    const refused: RefusedLine[] = []
     for (let left = records; left.length > 0; ) {
-      const body = `{"operations":[${left.map(putText).join(',')}]}`
+      const { failed, errors } = await this.#sendLines(`/v1/${db}/${name}/load?onError=skip`, left)
+      for (const { line, code, message } of errors) {
+        refused.push({ line: left[line - 1]!.line, error: new CubbyError(code, message) })
+      }
+      // An answer names only the first refused lines. Those after the last one that it names are sent again, to learn the others.
+      left = failed > errors.length ? left.slice(errors.at(-1)!.line) : []
+    }
+    return refused
+  }
+
+  async #sendLines(path: string, records: ImportRecord[]): Promise<LoadOutput> {
+    const body = records.map((record) => `{${putMembers(record)}}\n`).join('')
+    const headers = { 'content-type': 'application/x-ndjson' }
+    return JSON.parse(await this.#remote.request({ method: 'POST', path, headers, body, repeatable: true }))
+  }
+
+  async #sendBatch({ db, name }: ImportTable, records: ImportRecord[]): Promise<RefusedLine[]> {
+    const refused: RefusedLine[] = []
+    for (let left = records; left.length > 0; ) {
+      const body = `{"operations":[${left.map((record) => `{"op":"put",${putMembers(record)}}`).join(',')}]}`
       try {
         await this.#remote.request({ method: 'POST', path: `/v1/${db}/${name}/batch`, body, repeatable: true })
         break
       } catch (error) {
-        // Lines are checked by the server's rules before they are sent, but a server of another version may have others.
         const at = failedOperation(error)
         if (at === undefined || left[at] === undefined) throw error
         refused.push({ line: left[at].line, error: error as CubbyError })
         left = left.filter((_, i) => i !== at)
       }
     }
-    return { unchanged: 0, refused }
+    return refused
   }
 
   async close(): Promise<void> {}
 }
 
-const putText = ({ hashKey, rangeKey, data, ttlSeconds }: ImportRecord): string => {
+const putMembers = ({ hashKey, rangeKey, data, ttlSeconds }: ImportRecord): string => {
   const range = rangeKey === noRangeKey ? '' : `,"rangeKey":${JSON.stringify(rangeKey)}`
   const ttl = ttlSeconds === null ? '' : `,"ttl":${ttlSeconds}`
-  return `{"op":"put","hashKey":${JSON.stringify(hashKey)}${range},"data":${data}${ttl}}`
+  return `"hashKey":${JSON.stringify(hashKey)}${range},"data":${data}${ttl}`
 }
 
 const failedOperation = (error: unknown): number | undefined => {

@@ -4,6 +4,7 @@ import { createGunzip } from 'node:zlib'
 import { bodyBytesMax } from '../../core/limits.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import type { ReadLine } from '../../core/text/csv-records.ts'
+import { splitLines } from '../../core/text/lines.ts'
 
 export type { ReadLine }
 
@@ -35,7 +36,7 @@ export const readLines = (file: string): LineReader => {
   return {
     async *blocks() {
       try {
-        yield* splitLines(await unpack(count()))
+        yield* splitLines(refuseUtf16(await unpack(count())), lineBytesMax)
       } catch (error) {
         if (!stopped) throw readFailure(file, error as Error)
       }
@@ -90,78 +91,14 @@ const unpack = async (chunks: AsyncIterable<Buffer>): Promise<AsyncIterable<Buff
   return source.pipe(gunzip)
 }
 
-const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-/** Most often it is the encoding of Windows. */
-const notUtf8 = 'the line is not valid UTF-8. Convert the file first, for example: iconv -f WINDOWS-1252 -t UTF-8.'
-
-const decodeLine = (bytes: Uint8Array): ReadLine => {
-  try {
-    return strict.decode(bytes)
-  } catch {
-    return { fault: notUtf8, lossyText: Buffer.from(bytes).toString('latin1') }
+/** The mark of UTF-16 in either byte order. Spreadsheets call it "Unicode text". */
+async function* refuseUtf16(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  let isFirst = true
+  for await (const chunk of chunks) {
+    if (isFirst && chunk.length > 1 && (chunk.readUInt16BE(0) === 0xfeff || chunk.readUInt16BE(0) === 0xfffe)) {
+      throw new OperatorError('the file is UTF-16, not UTF-8; convert it first: iconv -f UTF-16 -t UTF-8')
+    }
+    isFirst &&= chunk.length === 0
+    yield chunk
   }
-}
-
-/** `bytes` are whole lines. Decoding them together is several times faster than one by one. */
-const decodeLines = (bytes: Buffer): ReadLine[] => {
-  let text: string
-  try {
-    text = strict.decode(bytes)
-  } catch {
-    const lines: ReadLine[] = []
-    for (let from = 0; from <= bytes.length; ) {
-      const end = bytes.indexOf(0x0a, from)
-      lines.push(decodeLine(bytes.subarray(from, end < 0 ? bytes.length : end)))
-      from = end < 0 ? bytes.length + 1 : end + 1
-    }
-    return lines
-  }
-  const lines = text.split('\n')
-  // A line that is too long can only be in a large block; one that spans more was cut off before.
-  return bytes.length <= lineBytesMax
-    ? lines
-    : lines.map((line) => (Buffer.byteLength(line) > lineBytesMax ? tooLong : line))
-}
-
-const tooLong: ReadLine = { fault: `the line is longer than ${lineBytesMax} bytes.` }
-
-async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncIterable<ReadLine[]> {
-  let rest: Buffer[] = []
-  let restBytes = 0
-  let skipping = false
-  let first = true
-  for await (let chunk of chunks) {
-    if (first && chunk.length > 0) {
-      first = false
-      // A byte order mark before the first line is allowed.
-      if (chunk.subarray(0, 3).equals(Buffer.from([0xef, 0xbb, 0xbf]))) chunk = chunk.subarray(3)
-      // The mark of UTF-16 in either byte order. Spreadsheets call it "Unicode text".
-      if (chunk.length > 1 && (chunk.readUInt16BE(0) === 0xfeff || chunk.readUInt16BE(0) === 0xfffe)) {
-        throw new OperatorError('the file is UTF-16, not UTF-8; convert it first: iconv -f UTF-16 -t UTF-8')
-      }
-    }
-    if (skipping) {
-      const end = chunk.indexOf(0x0a)
-      if (end < 0) continue
-      skipping = false
-      chunk = chunk.subarray(end + 1)
-    }
-    const last = chunk.lastIndexOf(0x0a)
-    if (last >= 0) {
-      yield decodeLines(Buffer.concat([...rest, chunk.subarray(0, last)]))
-      rest = []
-      restBytes = 0
-      chunk = chunk.subarray(last + 1)
-    }
-    rest.push(chunk)
-    restBytes += chunk.length
-    if (restBytes > lineBytesMax) {
-      yield [tooLong]
-      rest = []
-      restBytes = 0
-      skipping = true
-    }
-  }
-  if (restBytes > 0) yield decodeLines(Buffer.concat(rest))
 }

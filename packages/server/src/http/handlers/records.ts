@@ -10,14 +10,21 @@ import { applyDatabaseBatch, parseDatabaseBatchInSlices } from '../../operations
 import { deleteRecord } from '../../operations/records/delete-record.ts'
 import { findRecords, parseFindInSlices, presentFound } from '../../operations/records/find-records.ts'
 import { findRecord, type GetRecordInput, recordNotFound } from '../../operations/records/get-record.ts'
+import { parseOnError } from '../../operations/records/load-records.ts'
 import { parsePatch, patchRecord } from '../../operations/records/patch-record.ts'
 import { parsePut, putRecord } from '../../operations/records/put-record.ts'
 import { queryPageJson, queryRecords } from '../../operations/records/query-records.ts'
-import { refuseBody } from '../body.ts'
-import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead, wantsMinimal } from '../conditions.ts'
+import { isPackedLoad, refuseBody } from '../body.ts'
+import {
+  matchesIfNoneMatch,
+  parseWriteCondition,
+  refuseConditions,
+  refuseIfMatchOnRead,
+  wantsMinimal,
+} from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
 import { keyOf, refuseExtras } from '../path-values.ts'
-import { parseParameters } from '../query-parameters.ts'
+import { parseFlagParameter, parseParameters } from '../query-parameters.ts'
 import { respondLongText, respondMinimal, respondNotModified, respondRecord, respondText } from '../respond.ts'
 
 // One handler per operation: it collects the input, with checks in the documented order, runs the operation and answers.
@@ -106,6 +113,16 @@ export const recordHandlers = {
         )
       }),
     )
+  },
+
+  async loadRecords(exchange: Exchange): Promise<Response> {
+    const address = parseAddress(exchange.params.db, exchange.params.table)
+    const { headers, url } = exchange.request
+    const isGzip = isPackedLoad(headers)
+    const { onError, ifAbsent } = parseParameters(url, ['onError', 'ifAbsent'])
+    refuseConditions(headers)
+    const options = { ...address, onError: parseOnError(onError), ifAbsent: parseFlagParameter(ifAbsent, 'ifAbsent') }
+    return respondLongText(exchange, JSON.stringify(await exchange.loads.receive(exchange, options, isGzip)))
   },
 
   async applyDatabaseBatch(exchange: Exchange): Promise<Response> {

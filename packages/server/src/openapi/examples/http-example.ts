@@ -48,6 +48,7 @@ const divide = (route: Route, input: Input) => {
   const inPathOrQuery = new Set([...pathNames(path), ...query])
   const parameters: Record<string, string | number | boolean> = {}
   const headers: Record<string, string> = {}
+  if (route.bytesType !== undefined) headers['Content-Type'] = route.bytesType
   const body: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(input)) {
     if (name === 'ifUpdatedAt') Object.assign(headers, conditionHeader(value))

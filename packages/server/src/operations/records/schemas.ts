@@ -7,6 +7,8 @@ import type {
   DeleteRecordResponse,
   FindRequest,
   FindResponse,
+  LoadLineError,
+  LoadResponse,
   MinimalRecordResponse,
   PatchOperation,
   PatchRecordRequest,
@@ -20,6 +22,7 @@ import {
   databaseBatchOperationsMax,
   databaseBatchTablesMax,
   findKeysMax,
+  loadErrorsMax,
   pageBytesMax,
 } from '../../core/limits.ts'
 import { closed, exactIntegers, nullable, number, objectOf, ref, type Schema } from '../schema.ts'
@@ -90,6 +93,8 @@ const tableOperations = {
   TableDeleteOperation: inTable(recordOperations.DeleteOperation),
   TableCheckOperation: inTable(recordOperations.CheckOperation),
 }
+
+const lines = { type: 'integer', ...exactIntegers, minimum: 0 } satisfies Schema
 
 export const recordSchemas = {
   RecordKeyPart: recordKeyPart,
@@ -213,6 +218,22 @@ export const recordSchemas = {
       type: 'array',
       items: { type: 'string' },
       description: 'The ids of runs, one for each `run` and `finish`, in order. Absent if the batch has none.',
+    },
+  }),
+  LoadResponse: objectOf<LoadResponse>('What a load did with its lines.', ['count', 'skipped', 'failed', 'errors'], {
+    count: { ...lines, description: 'Lines that were stored. They are synced.' },
+    skipped: { ...lines, description: 'Lines whose record existed, with `ifAbsent`.' },
+    failed: { ...lines, description: 'Lines that were refused.' },
+    errors: {
+      type: 'array',
+      maxItems: loadErrorsMax,
+      description: `The first ${loadErrorsMax} lines that were refused.`,
+      items: objectOf<LoadLineError>('A line that was refused.', ['line', 'code', 'message'], {
+        line: { ...lines, minimum: 1, description: 'Lines count from 1, blank ones too.' },
+        code: { type: 'string', description: 'The code that a put would have been refused with.' },
+        message: { type: 'string', description: 'What is wrong with it.' },
+        field: { type: 'string', description: 'The member that is wrong: `data.status`.' },
+      }),
     },
   }),
 } satisfies Record<string, Schema>

@@ -44,7 +44,12 @@ export type Change = PutOperation | DeleteOperation
 const putInBatch = byKind(sql.putInBatch)
 const deleteInBatch = byKind(sql.deleteInBatch)
 /** Statements are made once for each number of rows. */
-const putRows = Array.from({ length: batchOperationsMax + 1 }, (_, count) => sql.putRows(count))
+const rowsOf = (onlyAbsent: boolean): Statement[] =>
+  Array.from({ length: batchOperationsMax + 1 }, (_, count) => sql.putRows(count, onlyAbsent))
+const putRows = rowsOf(false)
+const putAbsentRows = rowsOf(true)
+const putMany = sql.putMany(false)
+const putManyAbsent = sql.putMany(true)
 
 /** No record has version -1. It is sent instead of versions that do not fit into a BIGINT. */
 const versionValues = ({ condition }: Change): Value[] => {
@@ -67,7 +72,7 @@ interface PutCall {
   nowMs: number
 }
 
-/** Makes the arrays of `putBatch` and `putTogether`. `places` are the positions among the operations. */
+/** Makes the arrays of `putBatch`, `putMany` and `putTogether`. `places` are the positions among the operations. */
 const rowArrays = (puts: PutOperation[], positions: number[], nowsMs: number[]): Value[] => [
   ...[bigintArray(positions), bytesArray(puts.map((put) => put.hashKey)), bytesArray(puts.map((put) => put.rangeKey))],
   ...[textArray(puts.map((put) => put.data)), bigintArray(puts.map((put) => put.ttlSeconds))],
@@ -101,13 +106,61 @@ const inGroups = (operations: Change[]): number[][] => {
   return groups
 }
 
-const rowsStatement = (table: Table, operations: Change[], positions: number[], nowMs: number): BoundStatement => {
+const rowsStatement = (
+  table: Table,
+  operations: Change[],
+  positions: number[],
+  nowMs: number,
+  statements = putRows,
+): BoundStatement => {
   const rows = positions.flatMap((position): Value[] => {
     const { hashKey, rangeKey, data, ttlSeconds, updatedAtMs = nowMs, entries } = operations[position] as PutOperation
     const key = [toBytes(hashKey), toBytes(rangeKey)]
     return [position, ...key, data, ttlSeconds, updatedAtMs, ...entries.map(toBytesOrNull)]
   })
-  return { statement: putRows[positions.length]!, values: [table.id, nowSeconds(nowMs), ...rows] }
+  return { statement: statements[positions.length]!, values: [table.id, nowSeconds(nowMs), ...rows] }
+}
+
+/** A step of `putAll`. `counts`: its count is that of written records. */
+type LoadStep = BoundStatement & { counts: boolean }
+
+/** A statement writes each record once. All records of a later round are in the first one, so their locks are held already. */
+const inRounds = (puts: PutOperation[]): PutOperation[][] => {
+  const rounds: PutOperation[][] = []
+  const times = new Map<string, number>()
+  for (const put of puts) {
+    const key = `${put.hashKey.length}:${put.hashKey}${put.rangeKey}`
+    const round = times.get(key) ?? 0
+    times.set(key, round + 1)
+    rounds[round] ??= []
+    rounds[round].push(put)
+  }
+  return rounds
+}
+
+const arraysStatement = (table: Table, puts: PutOperation[], onlyAbsent: boolean, nowMs: number): LoadStep => {
+  const order = inLockOrder(puts)
+  const rows = rowArrays(
+    order.map((position) => puts[position]!),
+    order,
+    order.map(() => nowMs),
+  )
+  const draws = Math.ceil(puts.length / sql.idStride)
+  const values = [nowSeconds(nowMs), ...rows, table.id, draws]
+  return { statement: onlyAbsent ? putManyAbsent : putMany, values, counts: true }
+}
+
+/** Without arrays: a statement for each draw of ids. */
+const rowsStatements = (table: Table, puts: PutOperation[], onlyAbsent: boolean, nowMs: number): LoadStep[] => {
+  const statements = onlyAbsent ? putAbsentRows : putRows
+  const sorted = inLockOrder(puts).map((position) => puts[position]!)
+  const steps: LoadStep[] = []
+  for (let at = 0; at < sorted.length; at += batchOperationsMax) {
+    const rows = sorted.slice(at, at + batchOperationsMax)
+    steps.push({ statement: sql.drawIds, values: [], counts: false })
+    steps.push({ ...rowsStatement(table, rows, [...rows.keys()], nowMs, statements), counts: true })
+  }
+  return steps
 }
 
 /** The statements of one transaction, and the meaning of their results. */
@@ -281,6 +334,30 @@ export class RecordWrites {
     if (result!.rows.length === 0) return undefined
     const versions = new Map(result!.rows.map(([hash, range, version]) => [`${hash}${range}`, Number(version)]))
     return operations.map((put) => ({ updatedAtMs: versions.get(`${toHex(put.hashKey)}${toHex(put.rangeKey)}`)! }))
+  }
+
+  /** See `Records.putAll`. */
+  async putAll(
+    caller: Caller,
+    table: Table,
+    puts: PutOperation[],
+    onlyAbsent: boolean,
+    nowMs: number,
+  ): Promise<number> {
+    const guard = this.#guarded ? [{ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
+    const bound = inRounds(puts).flatMap((round) =>
+      this.#fromArrays
+        ? [arraysStatement(table, round, onlyAbsent, nowMs)]
+        : rowsStatements(table, round, onlyAbsent, nowMs),
+    )
+    try {
+      const answers = await this.#db.write(holderOf(caller), ...guard, ...bound)
+      return answers.reduce((sum, { count }, i) => (bound[i - guard.length]?.counts ? sum + count : sum), 0)
+    } catch (error) {
+      // Only the guard raises an error.
+      if (isRaised(error)) await this.#requireActive(caller, table)
+      throw isRaised(error) ? unavailable('The table or the API key kept changing.') : error
+    }
   }
 
   #putAloneStatement({ caller, table, put, nowMs }: PutCall): BoundStatement {

@@ -6,7 +6,7 @@ import type { Scan } from '../../../core/records/scan.ts'
 import type { RecordHead, StoredRecord } from '../../../core/records/stored-record.ts'
 import type { Holder } from '../../../core/shares.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { CountPage, Page, RecordOperation, Records, WriteResult } from '../../../store/records.ts'
+import type { CountPage, Page, PutOperation, RecordOperation, Records, WriteResult } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import { bytesArray } from '../connection/arrays.ts'
 import { toBytes } from '../connection/bytes.ts'
@@ -102,5 +102,16 @@ export class PostgresRecords implements Records {
   async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
     if (!this.#guard.isInWrites) await this.#guard.confirm(caller, table)
     return this.writes.write(caller, table, operations, nowMs)
+  }
+
+  async putAll(
+    caller: Caller,
+    table: Table,
+    puts: PutOperation[],
+    onlyAbsent: boolean,
+    nowMs: number,
+  ): Promise<number> {
+    if (!this.#guard.isInWrites) await this.#guard.confirm(caller, table)
+    return this.writes.putAll(caller, table, puts, onlyAbsent, nowMs)
   }
 }

@@ -116,28 +116,34 @@ const rowNames = ['place', 'hash_key', 'range_key', 'data', 'ttl_seconds', 'upda
 const unnest = (types: string[], names: string[]): string =>
   `unnest(${types.map((type, i) => `$${i + 2}::${type}[]`).join(', ')}) as v (${names.join(', ')})`
 
-const insertRows = (tableId: string, source: string, guarded: string): string =>
+/** `now`: the parameter with the current second. With `onlyAbsent`, only an expired record is replaced. */
+const overwriteAt = (now: number, onlyAbsent: boolean): string =>
+  `${overwrite}${onlyAbsent ? ` where ${expired}` : ''}`.replaceAll(`$${nowParameter}::`, `$${now}::`)
+
+const idAtPlace = `(select ${newId}) + v.place`
+
+const insertRows = (tableId: string, source: string, guarded: string, id = idAtPlace, onlyAbsent = false): string =>
   `insert into cubby_record_8 as r (${recordColumns})
-    select (select ${newId}) + v.place, ${tableId}, ${rowNames
+    select ${id}, ${tableId}, ${rowNames
       .slice(1)
       .map((name) => `v.${name}`)
       .join(', ')}
     from ${source} where ${guarded}
-    ${overwrite.replaceAll(`$${nowParameter}::`, '$1::')}`
+    ${overwriteAt(1, onlyAbsent)}`
 
 /**
  * Writes several puts of a batch as plain rows. $1 table, $2 now in seconds, then the values of each row, the rows in locking
  * order. It returns the version and record key of each.
  */
-export const putRows = (count: number): Statement => {
+export const putRows = (count: number, onlyAbsent = false): Statement => {
   const row = (_: unknown, i: number): string => {
     const [place, ...values] = rowTypes.map((type, column) => `$${3 + i * rowTypes.length + column}::${type}`)
     return `(currval('cubby_record_id') + ${place}, $1::bigint, ${values.join(', ')})`
   }
   return {
-    name: `batch_put_rows_${count}`,
+    name: `batch_put_${onlyAbsent ? 'absent_' : ''}rows_${count}`,
     text: `insert into cubby_record_8 as r (${recordColumns}) values ${Array.from({ length: count }, row).join(', ')}
-      ${overwrite.replaceAll(`$${nowParameter}::`, '$2::')} returning r.updated_at, r.hash_key, r.range_key`,
+      ${overwriteAt(2, onlyAbsent)} returning r.updated_at, r.hash_key, r.range_key`,
   }
 }
 
@@ -155,6 +161,17 @@ export const putBatch: Statement = {
     guard(behindRows + 1).replaceAll('$1::', `$${behindRows}::`),
   )} returning r.hash_key, r.range_key, r.updated_at`,
 }
+
+const drawsParameter = behindRows + 1
+
+/** More rows than one draw has ids for. The last parameter is the number of draws. */
+const idsOfDraws = `(array(select ${newId} from generate_series(1, $${drawsParameter}::int)))[(v.place / ${idStride} + 1)::int] + v.place % ${idStride}`
+
+/** Writes puts of a load, behind `guardBatch`. Its count is that of the written ones. */
+export const putMany = (onlyAbsent: boolean): Statement => ({
+  name: `put_many${onlyAbsent ? '_absent' : ''}`,
+  text: insertRows(`$${behindRows}::bigint`, unnest(rowTypes, rowNames), 'true', idsOfDraws, onlyAbsent),
+})
 
 /** Writes puts of several requests, each with its own guard. A put without a row in the result was not applied. */
 export const putTogether: Statement = {

@@ -63,6 +63,7 @@ export class RecordWrites {
   readonly #byTime
   readonly #byTtl
   readonly #insert
+  readonly #insertOrIgnore
   readonly #update
   readonly #remove
   /** The characters that patches have read and written since it was last set to 0, refused ones too. */
@@ -90,6 +91,7 @@ export class RecordWrites {
     // a statement changes, to be able to undo it alone. One upsert with RETURNING took a third longer than looking and
     // writing, and for a new record two thirds.
     this.#insert = db.prepare<unknown, Value[]>(insertRecord)
+    this.#insertOrIgnore = db.prepare<unknown, Value[]>(insertRecord.replace('INSERT', 'INSERT OR IGNORE'))
     this.#update = db.prepare<unknown, Value[]>(
       `UPDATE records SET updated_at = ?5, ttl = ?6, data = ?7,
          ${indexColumns.map((column, i) => `${column} = CAST(?${i + 8} AS BLOB)`).join(', ')}
@@ -123,6 +125,32 @@ export class RecordWrites {
       return operation.wantsData ? { ...result, data } : result
     })
     return { applied: true, results }
+  }
+
+  /** All puts or none, as for `write`. Returns how many were written: with `onlyAbsent`, records that exist are left. */
+  putAll(tableId: number, puts: PutOperation[], onlyAbsent: boolean, nowMs: number): number {
+    let written = 0
+    // Most records of a load are new, or most are there: each is taken to be as the one before.
+    let isNew = true
+    for (const put of puts) {
+      if (isNew && this.#insertNew(tableId, put, nowMs)) {
+        written++
+        continue
+      }
+      const found = this.#lookup(tableId, put)
+      isNew = found === null
+      if (onlyAbsent && isThere(found, nowMs)) continue
+      this.#put(tableId, put, found, nowMs)
+      written++
+    }
+    return written
+  }
+
+  /** Writes nothing if there is a row under the key. It saves the look for one. */
+  #insertNew(tableId: number, { hashKey, rangeKey, data, ttlSeconds, entries }: PutOperation, nowMs: number): boolean {
+    const record = { hashKey, rangeKey, data, ttlSeconds, updatedAtMs: nowMs }
+    const values = [nowMs, ttlSeconds, storedData(tableId, record)]
+    return this.#insertOrIgnore.run(this.#takeId(), tableId, hashKey, rangeKey, ...values, ...entries).changes > 0
   }
 
   #lookup(tableId: number, { op, hashKey, rangeKey, condition }: RecordOperation): Found | null {
@@ -201,10 +229,9 @@ export class RecordWrites {
 
   /** An expired record is left to the sweep. */
   #delete(tableId: number, key: RecordKey, found: Found | null, nowMs: number): boolean {
-    if (found === null) return false
-    const isThere = found.isDamaged || liveOf(found, nowMs) !== undefined
-    if (isThere && !this.#removeRow(tableId, key, found)) removeDamaged(this.#db, tableId, found.id)
-    return isThere
+    if (found === null || !isThere(found, nowMs)) return false
+    if (!this.#removeRow(tableId, key, found)) removeDamaged(this.#db, tableId, found.id)
+    return true
   }
 
   /** False if the row is damaged: nothing is removed then. */
@@ -231,9 +258,17 @@ export class RecordWrites {
 const liveOf = (found: Found | null, nowMs: number): Found | undefined =>
   found === null || found.isDamaged || isExpired(found.ttl, nowMs) ? undefined : found
 
+/** A damaged record is there: only what it holds is not known. */
+const isThere = (found: Found | null, nowMs: number): boolean =>
+  found?.isDamaged === true || liveOf(found, nowMs) !== undefined
+
 export const recordCommands = {
   write: (
     { records }: { records: RecordWrites },
     { fence, operations, nowMs }: { fence: Fence; operations: RecordOperation[]; nowMs: number },
   ) => records.write(fence.tableId!, operations, nowMs),
+  putAll: (
+    { records }: { records: RecordWrites },
+    { fence, puts, onlyAbsent, nowMs }: { fence: Fence; puts: PutOperation[]; onlyAbsent: boolean; nowMs: number },
+  ) => records.putAll(fence.tableId!, puts, onlyAbsent, nowMs),
 }

@@ -71,5 +71,10 @@ export const sqliteRecords = (store: OpenStore): Records => {
       const fence = store.fence(caller, table)
       return store.channel.submit({ kind: 'write', fence, nowMs, operations }, bytesOf(operations))
     },
+
+    putAll(caller, table, puts, onlyAbsent, nowMs) {
+      const fence = store.fence(caller, table)
+      return store.channel.submit({ kind: 'putAll', fence, nowMs, puts, onlyAbsent }, bytesOf(puts))
+    },
   }
 }

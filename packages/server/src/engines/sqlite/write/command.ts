@@ -60,6 +60,9 @@ const decodeCondition = (code: number, version: number): Condition | undefined =
 const otherCommand = -1
 /** The command is JSON, followed by the bytes of a file, which JSON would escape. */
 const commandWithBytes = -2
+/** The puts of a load, for records that exist too, or only for others. */
+const putAllCommand = -3
+const putAllAbsentCommand = -4
 
 export const encodeGroup = (commands: Command[]): string => {
   const numbers: Numbers = []
@@ -68,7 +71,29 @@ export const encodeGroup = (commands: Command[]): string => {
     numbers.push(text === null ? null : text.length)
     if (text !== null) texts += text
   }
+  const pushFence = ({ epoch, orgId, keySeq, tableId }: Fence, nowMs: number): void => {
+    numbers.push(epoch, orgId, keySeq, tableId, nowMs)
+  }
+  const pushOperation = (operation: PutOperation | DeleteOperation): void => {
+    const { condition } = operation
+    numbers.push(conditionCode(condition), typeof condition === 'object' ? condition.version : 0)
+    push(operation.hashKey)
+    push(operation.rangeKey)
+    if (operation.op === 'delete') push(null)
+    else {
+      push(operation.data)
+      numbers.push(operation.ttlSeconds, operation.updatedAtMs ?? null)
+      for (let i = 0; i < entryCount; i++) push(operation.entries[i]!)
+    }
+  }
   for (const command of commands) {
+    if (command.kind === 'putAll') {
+      const { fence, puts, onlyAbsent, nowMs } = command
+      numbers.push(onlyAbsent ? putAllAbsentCommand : putAllCommand, puts.length)
+      pushFence(fence, nowMs)
+      for (const put of puts) pushOperation(put)
+      continue
+    }
     if (command.kind === 'commitFile' && command.bytes !== undefined) {
       const { bytes, ...others } = command
       numbers.push(commandWithBytes)
@@ -82,22 +107,12 @@ export const encodeGroup = (commands: Command[]): string => {
       continue
     }
     const { fence, operations } = command
-    numbers.push(operations.length, fence.epoch, fence.orgId, fence.keySeq, fence.tableId, command.nowMs)
+    numbers.push(operations.length)
+    pushFence(fence, command.nowMs)
     const { once } = fence
     push(once === undefined ? null : once.keyHash + once.requestHash + once.scopeKind)
     if (once !== undefined) numbers.push(once.scopeId)
-    for (const operation of operations as (PutOperation | DeleteOperation)[]) {
-      const { condition } = operation
-      numbers.push(conditionCode(condition), typeof condition === 'object' ? condition.version : 0)
-      push(operation.hashKey)
-      push(operation.rangeKey)
-      if (operation.op === 'delete') push(null)
-      else {
-        push(operation.data)
-        numbers.push(operation.ttlSeconds, operation.updatedAtMs ?? null)
-        for (let i = 0; i < entryCount; i++) push(operation.entries[i]!)
-      }
-    }
+    for (const operation of operations as (PutOperation | DeleteOperation)[]) pushOperation(operation)
   }
   return `${JSON.stringify(numbers)}\n${texts}`
 }
@@ -126,6 +141,12 @@ export const decodeGroup = (group: string): Command[] => {
     for (let i = 0; i < entryCount; i++) entries.push(nextText())
     return { op: 'put', hashKey, rangeKey, condition, data, ttlSeconds, entries, updatedAtMs }
   }
+  const nextOperations = (count: number): RecordOperation[] => {
+    const operations: RecordOperation[] = []
+    for (let i = 0; i < count; i++) operations.push(nextOperation())
+    return operations
+  }
+  const nextFence = (): Fence => ({ epoch: next(), orgId: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! })
   const commands: Command[] = []
   while (at < numbers.length) {
     const count = next()
@@ -138,16 +159,21 @@ export const decodeGroup = (group: string): Command[] => {
       commands.push({ ...command, bytes: nextText()! })
       continue
     }
-    const fence: Fence = { epoch: next(), orgId: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! }
+    if (count === putAllCommand || count === putAllAbsentCommand) {
+      const putCount = next()
+      const [fence, nowMs] = [nextFence(), next()]
+      const puts = nextOperations(putCount) as PutOperation[]
+      commands.push({ kind: 'putAll', fence, nowMs, puts, onlyAbsent: count === putAllAbsentCommand })
+      continue
+    }
+    const fence = nextFence()
     const nowMs = next()
     const once = nextText()
     if (once !== null) {
       const [keyHash, requestHash] = [once.slice(0, hashLength), once.slice(hashLength, 2 * hashLength)]
       fence.once = { scopeId: next(), scopeKind: once.slice(2 * hashLength), keyHash, requestHash }
     }
-    const operations: RecordOperation[] = []
-    for (let i = 0; i < count; i++) operations.push(nextOperation())
-    commands.push({ kind: 'write', fence, nowMs, operations })
+    commands.push({ kind: 'write', fence, nowMs, operations: nextOperations(count) })
   }
   return commands
 }

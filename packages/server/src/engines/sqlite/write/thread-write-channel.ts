@@ -16,7 +16,7 @@ import {
 } from './command.ts'
 import { PatchWeights } from './patch-weights.ts'
 import type { WriteChannel, WriterLoad } from './write-channel.ts'
-import { type QueuedWrite, WriteQueue } from './write-queue.ts'
+import { isLoad, type QueuedWrite, WriteQueue } from './write-queue.ts'
 import type { CommitTimesFile, FromWriter, ToWriter } from './writer-thread.ts'
 
 /**
@@ -26,8 +26,6 @@ import type { CommitTimesFile, FromWriter, ToWriter } from './writer-thread.ts'
 const sendAtRequests = 8
 
 const restartPauseMs = 1_000
-
-const nothingInFlight = { requests: 0, weight: 0 }
 
 /** A failure of the disk, after which this process must end: see disk-failure.ts. */
 export interface DiskFailure {
@@ -222,7 +220,12 @@ export class ThreadWriteChannel implements WriteChannel {
     this.#acceptedThisTurn = 0
     const { writerRuns, holdsWrites } = this.#checkpointer.state
     if (!writerRuns || holdsWrites || this.#queue.empty) return
-    const group = this.#queue.take({ requests: this.#inFlight.length, weight: this.#weightInFlight })
+    this.#post(this.#queue.take({ requests: this.#inFlight.length, weight: this.#weightInFlight }))
+    // Whoever else writes waits for one commit of a load at most.
+    if (this.#queue.hasLoad && !this.#inFlight.some(isLoad)) this.#post([this.#queue.takeLoad()!])
+  }
+
+  #post(group: QueuedWrite[]): void {
     if (group.length === 0) return
     for (const write of group) {
       this.#inFlight.push(write)
@@ -343,7 +346,7 @@ export class ThreadWriteChannel implements WriteChannel {
     for (const write of this.#inFlight) write.reject(unknown)
     this.#inFlight = []
     this.#weightInFlight = 0
-    while (!this.#queue.empty) for (const write of this.#queue.take(nothingInFlight)) write.reject(unavailable())
+    for (const write of this.#queue.takeAll()) write.reject(unavailable())
     this.#checkpointer.note({ kind: 'writerLost' })
     this.#noteReady()
     this.#noteRest()

@@ -28,15 +28,17 @@ const full = (): CubbyError =>
  */
 export class WriteQueue {
   readonly #queued = new FairQueue<QueuedWrite>()
+  /** Commits of loads are long: they wait apart, so that no other write waits behind one that may not be sent yet. */
+  readonly #loads = new FairQueue<QueuedWrite>()
   readonly #requests = new Shares(writeQueueRequestsMax)
   readonly #bytes = new Shares(writeQueueBytesMax)
 
   get empty(): boolean {
-    return this.#queued.size === 0
+    return this.size === 0
   }
 
   get size(): number {
-    return this.#queued.size
+    return this.#queued.size + this.#loads.size
   }
 
   /** The bytes of all queued writes but those of maintenance. */
@@ -52,10 +54,22 @@ export class WriteQueue {
       if (!this.#requests.hasRoom(orgId, keySeq, 1) || !this.#bytes.tryTake(orgId, keySeq, write.bytes)) throw full()
       this.#requests.take(orgId, keySeq, 1)
     }
-    this.#queued.push(orgId, keyOf(write), write)
+    const queue = isLoad(write) ? this.#loads : this.#queued
+    queue.push(orgId, keyOf(write), write)
   }
 
-  /** Takes requests in turn, up to one commit's worth, less what is in flight. */
+  get hasLoad(): boolean {
+    return this.#loads.size > 0
+  }
+
+  /** Takes the next commit of a load. */
+  takeLoad(): QueuedWrite | undefined {
+    const load = this.#loads.shift()
+    if (load !== undefined) this.#giveBack(load)
+    return load
+  }
+
+  /** Takes other requests in turn, up to one commit's worth, less what is in flight. */
   take(inFlight: { requests: number; weight: number }): QueuedWrite[] {
     const requestsMax = commitRequestsMax - inFlight.requests
     const weightMax = commitBytesMax - inFlight.weight
@@ -72,6 +86,15 @@ export class WriteQueue {
     return taken
   }
 
+  *takeAll(): Generator<QueuedWrite> {
+    for (const queue of [this.#queued, this.#loads]) {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+        this.#giveBack(next)
+        yield next
+      }
+    }
+  }
+
   #giveBack(write: QueuedWrite): void {
     const orgId = orgOf(write)
     if (orgId === maintenanceOrgId) return
@@ -80,6 +103,8 @@ export class WriteQueue {
     this.#bytes.give(orgId, keySeq, write.bytes)
   }
 }
+
+export const isLoad = ({ command }: QueuedWrite): boolean => command.kind === 'putAll'
 
 /** Returns the organization whose turn a command takes. */
 const orgOf = ({ command }: QueuedWrite): number => {
