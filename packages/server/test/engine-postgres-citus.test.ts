@@ -186,6 +186,7 @@ const notOnCitus = [
   ...[
     'sweep',
     'put_batch',
+    'put_many',
     'put_together',
     'load_records',
     'check_stray',
