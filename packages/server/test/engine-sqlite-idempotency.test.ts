@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { Connection } from '../src/engines/sqlite/connection.ts'
 import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
 import { checkStore } from '../src/engines/sqlite/maintenance/check.ts'
+import type { Command } from '../src/engines/sqlite/write/command.ts'
 import { IdempotencyKeyWrites, removeIdempotencyKeys } from '../src/engines/sqlite/write/idempotency-key-writes.ts'
+import { WriteConnection } from '../src/engines/sqlite/write/write-connection.ts'
 import type { Once } from '../src/store/idempotency.ts'
 
 // The newest keys are not in the index yet. A key that is in neither place, or is left behind in the index, would be applied
@@ -137,6 +139,31 @@ test('a transaction that is rolled back leaves no key, and loses none that it mo
   keepAll(numbered(500, 900))
   expectKept([...before, ...numbered(500, 900)])
   expectNew(numbered(200, 500))
+  expect(await findings()).toEqual([])
+})
+
+test('of keys that a failed group moved into the index none is lost: the group is rolled back, and memory is read again', async () => {
+  const path = join(dir, 'cubby.db')
+  // As many as stay in memory, so that the next key moves some of them.
+  const before = numbered(0, 32_768)
+  keys = new IdempotencyKeyWrites(db)
+  keepAll(before)
+  expect(indexed()).toBe(0)
+  db.close()
+  const writer = new WriteConnection(path)
+  const fence = { epoch: 1, orgId: 1, keySeq: null, tableId: 1 }
+  const put = { op: 'delete', hashKey: 'a', rangeKey: '#', condition: undefined } as const
+  const next: Command = { kind: 'write', fence: { ...fence, once: onceOf('next') }, nowMs: 1, operations: [put] }
+  const broken = { kind: 'load', rows: { organizations: 7 } } as unknown as Command
+  const outcomes = writer.commit([next, broken])
+  expect(outcomes.map((outcome) => Object.keys(outcome))).toEqual([['value'], ['failure']])
+  const wanted = [...before, onceOf('next')]
+  const found = writer.commit(wanted.map((key): Command => ({ kind: 'findIdempotencyKey', key, orgId: 1 })))
+  expect(found.filter((outcome) => !('value' in outcome && outcome.value !== undefined))).toEqual([])
+  writer.db.close()
+  open()
+  expect(indexed()).toBeGreaterThan(0)
+  expectKept(before.slice(0, 100))
   expect(await findings()).toEqual([])
 })
 

@@ -66,10 +66,10 @@ export const idempotencyKeysMax = 1_000_000
 export const idempotencyCountEveryMs = 10 * 60 * 1000
 export const keyNameCharactersMax = 128
 export const keyDatabasesMax = 100
-/** The one key that the key of a sign-in link creates ends so far ahead at most. */
 /** A key that is rolled ends after this time, unless the request says when. */
 export const rollOverlapMs = 24 * 60 * 60 * 1000
 export const rollOverlapMsMax = 366 * 24 * 60 * 60 * 1000
+/** The one key that the key of a sign-in link creates ends so far ahead at most. */
 export const linkSessionMsMax = 12 * 60 * 60 * 1000
 /** Our longest cursor is far below this; a longer one is not ours. */
 export const cursorCharactersMax = 16 * KIB

@@ -86,9 +86,7 @@ export class Loads {
     if (this.#isStopping) throw loadInterrupted()
     const isFull = this.#shares.heldBy(orgId, anyKey) >= loadsOfOrganizationMax || this.#shares.roomOf(orgId) === 0
     if (isFull) {
-      throw new CubbyError('unavailable', 'Too many loads of this organization are in progress; nothing was stored.', {
-        hint: repeatLater,
-      })
+      throw new CubbyError('unavailable', 'Too many loads are in progress; nothing was stored.', { hint: repeatLater })
     }
     this.#shares.take(orgId, anyKey, 1)
     this.#progresses.add(progress)

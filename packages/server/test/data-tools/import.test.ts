@@ -300,6 +300,22 @@ describe('over HTTP', () => {
     }
   })
 
+  test('an answer that does not account for every line ends the import: it is not taken for success', async () => {
+    const done = { count: 1, skipped: 0, failed: 0, errors: [] }
+    for (const answer of ['{}', JSON.stringify(done)]) {
+      const middleman = startMiddleman(server.url, () => new Response(answer))
+      const db = newDb()
+      const stdin = textOf([table(db), record(db, 'a'), record(db, 'b')])
+      try {
+        const { exitCode, stderr } = await importing(['-'], { stdin, env: { CUBBY_URL: middleman.url } })
+        expect({ answer, exitCode }).toEqual({ answer, exitCode: 1 })
+        expect(stderr).toContain('did not say what became of each of the 2 lines')
+      } finally {
+        await middleman.stop()
+      }
+    }
+  })
+
   test('a server that is busy is asked again', async () => {
     const db = newDb()
     const middleman = startMiddleman(server.url, ({ number }) =>

@@ -1,5 +1,6 @@
 import { CubbyError } from '../../core/errors.ts'
 import { batchOperationsMax, loadCommitLinesMax, loadsOfOrganizationMax } from '../../core/limits.ts'
+import { OperatorError } from '../../core/operator-error.ts'
 import type { RecordToPut } from '../../core/records/record-data.ts'
 import { noRangeKey } from '../../core/records/record-key.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
@@ -210,7 +211,12 @@ class ServerTarget implements ImportTarget {
   async #sendLines(path: string, records: ImportRecord[]): Promise<LoadOutput> {
     const body = records.map((record) => `{${putMembers(record)}}\n`).join('')
     const headers = { 'content-type': 'application/x-ndjson' }
-    return JSON.parse(await this.#remote.request({ method: 'POST', path, headers, body, repeatable: true }))
+    const text = await this.#remote.request({ method: 'POST', path, headers, body, repeatable: true })
+    const output: LoadOutput = JSON.parse(text)
+    if (output.count + output.failed === records.length) return output
+    throw new OperatorError(
+      `${this.#remote.url} did not say what became of each of the ${records.length} lines of a load`,
+    )
   }
 
   async #sendBatch({ db, name }: ImportTable, records: ImportRecord[]): Promise<RefusedLine[]> {

@@ -62,6 +62,13 @@ const wrongLine = `{"hashKey":"ada","rangeKey":"o-7","data":{"status":"open"}}
 {"hashKey":"cal","rangeKey":"o-9","data":{"status":"open"}}
 `
 
+const secondLineRefused = {
+  line: 2,
+  code: 'invalid_index_value',
+  message: 'data.status is null; index i1 takes a string, number or boolean.',
+  field: 'data.status',
+}
+
 const recordsOf = (lines: string): unknown[] =>
   lines
     .trim()
@@ -140,14 +147,7 @@ export const loadRecordsOperation = defineOperation({
           count: 1,
           skipped: 0,
           failed: 1,
-          errors: [
-            {
-              line: 2,
-              code: 'invalid_index_value',
-              message: 'data.status is null; index i1 takes a string, number or boolean.',
-              field: 'data.status',
-            },
-          ],
+          errors: [secondLineRefused],
         },
       },
       {
@@ -158,14 +158,7 @@ export const loadRecordsOperation = defineOperation({
           count: 2,
           skipped: 0,
           failed: 1,
-          errors: [
-            {
-              line: 2,
-              code: 'invalid_index_value',
-              message: 'data.status is null; index i1 takes a string, number or boolean.',
-              field: 'data.status',
-            },
-          ],
+          errors: [secondLineRefused],
         },
       },
     ],

@@ -147,9 +147,10 @@ export class RecordWrites {
   }
 
   /** Writes nothing if there is a row under the key. It saves the look for one. */
-  #insertNew(tableId: number, { hashKey, rangeKey, data, ttlSeconds, entries }: PutOperation, nowMs: number): boolean {
-    const record = { hashKey, rangeKey, data, ttlSeconds, updatedAtMs: nowMs }
-    const values = [nowMs, ttlSeconds, storedData(tableId, record)]
+  #insertNew(tableId: number, put: PutOperation, nowMs: number): boolean {
+    const { hashKey, rangeKey, data, ttlSeconds, entries, updatedAtMs = nowMs } = put
+    const record = { hashKey, rangeKey, data, ttlSeconds, updatedAtMs }
+    const values = [updatedAtMs, ttlSeconds, storedData(tableId, record)]
     return this.#insertOrIgnore.run(this.#takeId(), tableId, hashKey, rangeKey, ...values, ...entries).changes > 0
   }
 
