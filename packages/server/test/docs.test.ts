@@ -258,6 +258,13 @@ describe('the commands that are shown', () => {
     expect(read('.gitignore').split('\n')).toContain(`/${directory}/`)
   })
 
+  test.skipIf(!shell)('the load of docs/http-api.md works as it is pasted', async () => {
+    const headers = { Authorization: `Bearer ${env.CUBBY_KEY}` }
+    // The tour may have made it.
+    expect([201, 409]).toContain((await fetch(`${env.CUBBY_URL}/v1/app/orders`, { method: 'POST', headers })).status)
+    expect(await paste(blocksOf('docs/http-api.md', section('docs/http-api.md', '## Loading')), top)).toBe(1)
+  })
+
   test('the README is short enough to decide by', () => {
     expect(read('README.md').split('\n').length - 1).toBeLessThanOrEqual(160)
   })
