@@ -231,7 +231,8 @@ describe('any increment', () => {
       if (result !== `{"n":${sum.text}}`) expect([present, by, result]).toEqual([present, by, sum.text])
       if (toFixed(sum.text) !== toFixed(present) + toFixed(by)) throw new Error('the model is wrong')
     })
-    for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(100)
+    // About 114 of the 4,000 of a short run have an operand that is refused.
+    for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(30)
   })
 
   test('writes a number as JavaScript does', () => {
