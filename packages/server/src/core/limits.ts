@@ -80,6 +80,8 @@ export const pageRowsMax = 1_000
 /** Records that one query with `select: "count"` counts. */
 export const countRowsMax = 10_000
 export const pageBytesMax = 1 * MIB
+/** Entries of a log that one page of changes looks at. */
+export const changesLookedAtMax = 10_000
 /** Expired rows that one page may skip before it ends early, with a cursor. */
 export const pageExpiredRowsMax = 10_000
 
@@ -166,6 +168,21 @@ export const deadBlobMs = 60 * 60 * 1000
 export const pendingBlobMs = 24 * 60 * 60 * 1000
 export const lastUsedFlushMs = 30_000
 export const stopMsMax = 10_000
+
+// Changes.
+export const keepHoursDefault = 24
+export const keepHoursMax = 168
+/**
+ * Streams of changes and requests that wait for changes, of one process. Of these, an organization may hold half of what the
+ * others leave, and an API key half of what the other keys leave of that.
+ */
+export const followersMax = 2_000
+/** A stream ends after this time, and its reader comes again. */
+export const streamMsMax = 60 * 60 * 1000
+/** Something is sent on a stream at least so often. */
+export const streamSilenceMs = 15_000
+/** A reader of a stream that takes nothing of what waits for it for this long is cut. */
+export const streamIdleMsMax = 10_000
 
 // Tasks.
 export const runIdCharactersMax = 128

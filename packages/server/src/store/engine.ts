@@ -1,5 +1,6 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { ApiKeys } from './api-keys.ts'
+import type { Changes } from './changes.ts'
 import type { Files } from './files.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
 import type { Maintenance } from './maintenance.ts'
@@ -45,6 +46,7 @@ export interface Engine {
   readonly buckets: Buckets
   /** The records of tables, and the files of buckets, to read them. */
   readonly records: Records
+  readonly changes: Changes
   readonly files: Files
   readonly tasks: Tasks
   readonly runs: Runs

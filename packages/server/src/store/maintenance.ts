@@ -46,6 +46,13 @@ export interface Maintenance {
    */
   sweepIdempotencyKeys(nowMs: number, rowsMax: number, keysMax?: number): Promise<number>
   /**
+   * One step that removes at most `rowsMax` entries of one log: those that are older than the table keeps them, after the same
+   * grace period, and all of a log that was ended; but never the newest of those, so that a reader who has it can go on. The
+   * order of commits counts: an entry is as old as any that was committed after it. Returns 0 if there is nothing left to do,
+   * as `purgeTables`.
+   */
+  sweepChanges(nowMs: number, rowsMax: number): Promise<number>
+  /**
    * Adds missing checksums in one commit that reads at most `rowsMax` rows. Returns how many rows it read; 0 if there is
    * nothing left to do. The store keeps the position. New rows are written with a checksum. An engine whose database has its
    * own checksums returns 0.

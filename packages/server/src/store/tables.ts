@@ -19,7 +19,16 @@ export interface Table {
   indices: Indices
   createdAtMs: number
   deletedAtMs: number | null
+  /** The log of its changes; null if it never had one. */
+  changes: TableChanges | null
   epoch: number
+}
+
+export interface TableChanges {
+  /** A change is kept at least so long. Null while the table keeps none. */
+  keepHours: number | null
+  /** When the log was begun. A log that is begun again gets a later time. */
+  sinceMs: number
 }
 
 export interface TableListing {
@@ -41,14 +50,29 @@ export interface Tables {
   find(orgId: number, db: string, name: string): Awaitable<Table | undefined>
   /** The table with that name that was deleted last and can still be restored. */
   findDeleted(orgId: number, db: string, name: string, nowMs: number): Awaitable<Table | undefined>
-  /** The new table; or, with `created: false`, the existing active table, whatever indices it declares. */
+  /**
+   * The new table; or, with `created: false`, the existing active table, whatever indices it declares. With `keepHours` the new
+   * table keeps its changes.
+   */
   create(
     caller: Caller,
     db: string,
     name: string,
     indices: Indices,
     nowMs: number,
+    keepHours?: number,
   ): Promise<{ table: Table; created: boolean }>
+  /**
+   * Begins the log of its changes, changes how long they are kept, or ends the log (null). Resolves when every process acts
+   * accordingly. Undefined if there is no active table.
+   */
+  keepChanges(
+    caller: Caller,
+    db: string,
+    name: string,
+    keepHours: number | null,
+    nowMs: number,
+  ): Promise<Table | undefined>
   /** Soft-deletes the active table. `deletedAt` is unique among the tables with that name. */
   delete(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined>
   /** Restores the table that was deleted at `deletedAtMs`; without it the one that was deleted last. */
@@ -67,7 +91,7 @@ export interface Tables {
 }
 
 /** Buckets have the same methods. A bucket and a table may have the same name. */
-export interface Buckets extends Omit<Tables, 'create' | 'listDatabases'> {
+export interface Buckets extends Omit<Tables, 'create' | 'keepChanges' | 'listDatabases'> {
   /** The new bucket with this public id; or, with `created: false`, the existing active one, which keeps its own. */
   create(
     caller: Caller,

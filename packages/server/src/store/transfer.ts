@@ -1,4 +1,5 @@
 import type { Awaitable } from '../core/awaitable.ts'
+import type { LogEntry } from '../core/changes/log-entry.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
 import type { StoreSecret } from '../core/store-secrets.ts'
 import type { IndexEntries } from '../core/tables/indices.ts'
@@ -25,6 +26,11 @@ export interface DumpedRecord extends StoredRecord {
   id: number
   tableId: number
   entries: IndexEntries
+}
+
+/** An entry of the log of a table. */
+export interface DumpedChange extends LogEntry {
+  tableId: number
 }
 
 /** A live blob: the bytes of a file. */
@@ -90,6 +96,8 @@ export interface Dump {
   runsOf(taskId: number): AsyncIterable<Run[]>
   /** Sorted by organization, time, scope and hash. */
   idempotencyKeys(): AsyncIterable<DumpedIdempotencyKey>
+  /** The logs of all tables: sorted by table, then by number, in chunks of bounded bytes. */
+  changes(): AsyncIterable<DumpedChange[]>
   /** See `Files.readMark`. */
   fileMark(): Awaitable<string | undefined>
   close(): Promise<void>
@@ -108,6 +116,8 @@ export interface LoadRows {
   tasks?: DumpedTask[]
   runs?: Run[]
   idempotencyKeys?: DumpedIdempotencyKey[]
+  /** An entry that the log has under this number is left unchanged. */
+  changes?: DumpedChange[]
 }
 
 export interface Transfer {

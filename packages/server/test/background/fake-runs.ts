@@ -45,7 +45,7 @@ export class FakeRuns {
   declare(orgId: number, name: string, own: Partial<Declaration> = {}): Table {
     const table: Table = {
       ...{ id: this.tasks.size + 1, kind: 'task', publicId: null, orgId, db: 'app', name, indices: {} },
-      ...{ createdAtMs: 0, deletedAtMs: null, epoch: 0 },
+      ...{ createdAtMs: 0, deletedAtMs: null, changes: null, epoch: 0 },
     }
     this.tasks.set(table.id, { table, declaration: { ...declaration, ...own }, runs: [] })
     return table

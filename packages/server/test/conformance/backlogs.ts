@@ -44,6 +44,7 @@ export const loadBacklog = async (engine: Engine, wanted: Backlog): Promise<numb
         indices: {},
         createdAtMs: startMs,
         deletedAtMs: null,
+        changes: null,
       },
       ...{ kind: 'task' as const, publicId: null, purging: false, epoch: 0 },
     }))

@@ -1,5 +1,5 @@
 import type { Slot } from '../tables/indices.ts'
-import { utf8Bytes } from './record-key.ts'
+import { type RecordKey, utf8Bytes } from './record-key.ts'
 
 /**
  * A range scan over one index of a table, as engines run it. Bounds are half-open and never missing, so an engine
@@ -11,7 +11,7 @@ import { utf8Bytes } from './record-key.ts'
  * Ids start at 1, so an id of 0 in the row comparison means "the whole of that range value". In `primary`
  * the range key is unique and ids are not needed: `low <= range_key < high`.
  */
-export type Scan = ByteScan | TimeScan
+export type Scan = ByteScan | TimeScan | WalkScan
 
 interface ScanBase {
   lowId: number
@@ -33,6 +33,26 @@ export interface TimeScan extends ScanBase {
   high: number
 }
 
+/**
+ * All records of a table by hash key, then by range key, ascending, after the record with the hash key `hash` and the range key
+ * `low`. Ids and `high` are not used.
+ */
+export interface WalkScan extends ScanBase {
+  index: 'walk'
+  hash: string
+  low: Uint8Array
+  high: Uint8Array
+}
+
+/** The whole table, or what follows a record. */
+export const walkAfter = (key?: RecordKey): WalkScan => ({
+  index: 'walk',
+  hash: key?.hashKey ?? '',
+  low: utf8Bytes(key?.rangeKey ?? ''),
+  high: utf8Bytes(''),
+  ...{ lowId: 0, highId: 0, descending: false },
+})
+
 /** No row can be between the bounds: `gte: 3` with `lt: 3`. */
 export const isEmptyScan = (scan: Scan): boolean =>
   scan.index === 't' ? scan.low >= scan.high : Buffer.compare(scan.low, scan.high) >= 0
@@ -41,6 +61,8 @@ export const isEmptyScan = (scan: Scan): boolean =>
 export interface Position {
   range: string | number
   id: number
+  /** The hash key, in a walk. */
+  hash?: string
 }
 
 const moveBound = <S extends Scan>(scan: S, bound: S['low'], id: number, order: number): S => {
@@ -60,6 +82,7 @@ export const resumeScan = (scan: Scan, position: Position): Scan => {
     return moveBound(scan, range, position.id, range - (scan.descending ? scan.high : scan.low))
   }
   const range = position.range as string
+  if (scan.index === 'walk') return walkAfter({ hashKey: position.hash!, rangeKey: range })
   // The range key is unique, so the scan resumes at the next key (or the previous one) and ids are not needed.
   const bound = utf8Bytes(scan.index === 'primary' && !scan.descending ? `${range}\0` : range)
   const id = scan.index === 'primary' ? 0 : position.id

@@ -6,6 +6,7 @@ import type { OpenOptions } from '../../store/closed-store.ts'
 import type { Engine, WorkerChannel } from '../../store/engine.ts'
 import { observeRuns, type StoreObserver } from '../../store/observer.ts'
 import { Archive } from './archive/archive.ts'
+import { sqliteChanges } from './changes/changes.ts'
 import { Connection } from './connection.ts'
 import { Damage } from './disk/damage.ts'
 import { closeUnlessMarked, endProcess, noteDiskFailure, recoverMarked, refuseMarked } from './disk/disk-failure.ts'
@@ -90,6 +91,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
       tables: sqliteTables(store),
       buckets: sqliteBuckets(store),
       records: sqliteRecords(store),
+      changes: sqliteChanges(store),
       files: sqliteFiles(store),
       tasks: sqliteTasks(store),
       runs,

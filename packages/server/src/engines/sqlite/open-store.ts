@@ -1,6 +1,7 @@
 import type { Log } from '../../core/log.ts'
 import type { Caller } from '../../store/api-keys.ts'
 import type { Table } from '../../store/tables.ts'
+import { LogFollowers } from './changes/changes.ts'
 import type { Connection } from './connection.ts'
 import type { Damage } from './disk/damage.ts'
 import { FileWatch } from './disk/file-watch.ts'
@@ -21,6 +22,7 @@ export class OpenStore {
   readonly snapshot: Snapshot
   readonly registry: RegistryCache
   readonly rowCheck: RowCheck
+  readonly followers = new LogFollowers()
   readonly #channel: WriteChannel
 
   constructor(
@@ -37,6 +39,7 @@ export class OpenStore {
       this.snapshot.noteCommit()
       if (commands.some(makesCachesStale)) this.registry.forgetEpoch()
     }
+    channel.onGrown((heads) => this.followers.note(heads))
     channel.onDamage = (cause) => damage.note(cause)
     this.registry = new RegistryCache(db, this.snapshot, role === 'guest' ? 0 : registryLeaseMs)
     this.rowCheck = new RowCheck(log, acceptsUnchecked(db))

@@ -84,7 +84,7 @@ const queryTable = (
     const cursor = next === undefined ? null : encodeScanCursor(seal, table.id, whole, next, fingerprint)
     const found = { select, records, count, cursor }
     const mayBeOfOtherType = count === 0 && cursor === null && query.cursor === undefined && query.range !== undefined
-    if (!mayBeOfOtherType || whole.index === 'primary' || whole.index === 't') return found
+    if (!mayBeOfOtherType || whole.index === 'primary' || whole.index === 't' || whole.index === 'walk') return found
     return andThen(findTypeHint(access, table, query.range!, whole, nowMs), (hint) => ({ ...found, hint }))
   })
 }

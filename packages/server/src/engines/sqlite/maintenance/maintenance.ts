@@ -1,12 +1,17 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { idempotencyKeysMax } from '../../../core/limits.ts'
 import type { Maintenance } from '../../../store/maintenance.ts'
+import { ChangeSweep } from '../changes/change-sweep.ts'
 import type { OpenStore } from '../open-store.ts'
 import { findDamagedRows } from './add-checksums.ts'
 import { checkStore } from './check.ts'
 import { IdempotencyKeySweep } from './idempotency-key-sweep.ts'
 
-export const sqliteMaintenance = (store: OpenStore, idempotencyKeys = new IdempotencyKeySweep(store)): Maintenance => ({
+export const sqliteMaintenance = (
+  store: OpenStore,
+  idempotencyKeys = new IdempotencyKeySweep(store),
+  changes = new ChangeSweep(store),
+): Maintenance => ({
   sweepExpired: (nowMs, rowsMax) => store.channel.submit({ kind: 'sweepExpired', nowMs, rowsMax }),
 
   purgeTables: (nowMs, rowsMax) => store.channel.submit({ kind: 'purgeTables', nowMs, rowsMax }),
@@ -14,6 +19,8 @@ export const sqliteMaintenance = (store: OpenStore, idempotencyKeys = new Idempo
   purgeOrganizations: (nowMs, rowsMax) => store.channel.submit({ kind: 'purgeOrganizations', nowMs, rowsMax }),
 
   sweepIdempotencyKeys: (nowMs, rowsMax, keysMax = idempotencyKeysMax) => idempotencyKeys.step(nowMs, rowsMax, keysMax),
+
+  sweepChanges: (nowMs, rowsMax) => changes.step(nowMs, rowsMax),
 
   async addChecksums(rowsMax) {
     const { channel, db, snapshot } = store

@@ -1,5 +1,8 @@
+import { entryKind } from '../../../core/changes/log-entry.ts'
 import { recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
+import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { TableKind } from '../../../store/tables.ts'
+import type { ChangeLog } from '../changes/change-log.ts'
 import type { Connection } from '../connection.ts'
 import { blobsOfRows, markDead } from '../files/file-writes.ts'
 import { belongsTo, removeRows } from '../records/remove-damaged.ts'
@@ -20,18 +23,42 @@ interface SweepStep {
 
 const idsIn = (rows: { id: number }[]): number[] => rows.map(({ id }) => id)
 
-export const sweepExpired = ({ db }: Writers, { nowMs, rowsMax }: SweepStep): number => {
+export const sweepExpired = ({ db, log }: Writers & { log: ChangeLog }, { nowMs, rowsMax }: SweepStep): number => {
   const expired = idsIn(
     db.all(
       'SELECT id FROM records WHERE id IN (SELECT id FROM records WHERE ttl <= ?1 LIMIT ?2) AND +ttl <= ?1',
       ...[Math.floor((nowMs - sweepGraceMs) / 1000), rowsMax],
     ),
   )
+  const followed = followedRows(db, expired)
   const blobs = blobsOfRows(db, expired)
   const removed = removeRows(db, expired)
   markDead(db, blobs, nowMs)
+  for (const { tableId, hashKey, rangeKey, ttl } of followed) {
+    log.append(tableId, entryKind.expire, hashKey, rangeKey, ttl * 1000, nowMs)
+  }
   return removed
 }
+
+/** Those of the rows whose tables keep changes. */
+const followedRows = (db: Connection, ids: number[]): (RecordKey & { tableId: number; ttl: number })[] =>
+  db.all(
+    `SELECT r.table_id AS tableId, CAST(r.hash_key AS TEXT) AS hashKey, CAST(r.range_key AS TEXT) AS rangeKey, r.ttl
+     FROM records r CROSS JOIN tables t ON t.id = r.table_id AND t.keep_hours IS NOT NULL
+     WHERE r.id IN (SELECT value FROM json_each(?1))`,
+    JSON.stringify(ids),
+  )
+
+/** Removes the entries of a log with numbers below `beforeSeq`, the oldest first. Returns their number. */
+export const removeOldChanges = (
+  { db }: Writers,
+  { tableId, beforeSeq, rowsMax }: { tableId: number; beforeSeq: number; rowsMax: number },
+): number =>
+  db.change(
+    `DELETE FROM changes WHERE table_id = ?1 AND seq < ?2 AND seq IN (
+       SELECT seq FROM changes WHERE table_id = ?1 ORDER BY seq LIMIT ?3)`,
+    ...[tableId, beforeSeq, rowsMax],
+  )
 
 /** Removes idempotency keys of an organization that were created before `beforeMs`, the oldest first. Returns their number. */
 export const removeOldKeys = (
@@ -67,6 +94,8 @@ const purgeTable = (db: Connection, table: PurgedTable, nowMs: number, rowsMax: 
   const removed = removeRows(db, rows, (id) => belongsTo(db, table.id, id))
   markDead(db, blobs, nowMs)
   if (rows.length === rowsMax && removed > 0) return removed + 1
+  const entries = removeOldChanges({ db }, { tableId: table.id, beforeSeq: Number.MAX_SAFE_INTEGER, rowsMax })
+  if (entries === rowsMax) return removed + entries
   return removed + removeLast(db, table, nowMs, rowsMax - removed)
 }
 

@@ -132,7 +132,7 @@ export const migrations: Migration[] = [
     },
   },
   {
-    // This one upgrades from 0.2 to 0.3. Only API keys get new columns: an organization has few of them.
+    // This one upgrades from 0.2 to 0.3. Only API keys and tables get new columns: an organization has few of them.
     //
     // A command of 0.2 that is still running has checked the version already. Each of its transactions begins with a read of
     // the epoch, and does not find it under its new name, so nothing is written.
@@ -145,6 +145,10 @@ export const migrations: Migration[] = [
 
         ALTER TABLE api_keys ADD COLUMN rolled_from TEXT;
         ALTER TABLE api_keys ADD COLUMN rolled_to TEXT;
+
+        ALTER TABLE tables ADD COLUMN keep_hours INTEGER;
+        ALTER TABLE tables ADD COLUMN changes_since INTEGER;
+        CREATE INDEX tables_with_changes ON tables (id) WHERE changes_since IS NOT NULL;
 
         CREATE TABLE idempotency_keys (
           id INTEGER PRIMARY KEY,
@@ -162,6 +166,18 @@ export const migrations: Migration[] = [
           short_hash INTEGER NOT NULL,
           id INTEGER NOT NULL,
           PRIMARY KEY (short_hash, id)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE changes (
+          table_id INTEGER NOT NULL,
+          seq INTEGER NOT NULL,
+          at INTEGER NOT NULL,
+          kind INTEGER NOT NULL,
+          hash_key BLOB NOT NULL,
+          range_key BLOB NOT NULL,
+          version INTEGER NOT NULL,
+          checksum INTEGER NOT NULL,
+          PRIMARY KEY (table_id, seq)
         ) STRICT, WITHOUT ROWID;
       `)
     },

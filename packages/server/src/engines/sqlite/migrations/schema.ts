@@ -91,12 +91,15 @@ export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string
     deleted_at INTEGER,
     purging INTEGER NOT NULL DEFAULT 0,
     kind TEXT NOT NULL DEFAULT 'table',
-    public_id TEXT
+    public_id TEXT,
+    keep_hours INTEGER,
+    changes_since INTEGER
   ) STRICT;
   CREATE UNIQUE INDEX tables_active ON tables (org_id, db, kind, name) WHERE deleted_at IS NULL;
   CREATE UNIQUE INDEX tables_deleted ON tables (org_id, db, kind, name, deleted_at) WHERE deleted_at IS NOT NULL;
   CREATE INDEX tables_to_purge ON tables (deleted_at) WHERE deleted_at IS NOT NULL;
   CREATE UNIQUE INDEX tables_by_public_id ON tables (public_id) WHERE public_id IS NOT NULL;
+  CREATE INDEX tables_with_changes ON tables (id) WHERE changes_since IS NOT NULL;
 
   CREATE TABLE records (
     id INTEGER PRIMARY KEY,
@@ -202,5 +205,17 @@ export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string
     short_hash INTEGER NOT NULL,
     id INTEGER NOT NULL,
     PRIMARY KEY (short_hash, id)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE changes (
+    table_id INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    hash_key BLOB NOT NULL,
+    range_key BLOB NOT NULL,
+    version INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (table_id, seq)
   ) STRICT, WITHOUT ROWID;
 `

@@ -1,3 +1,4 @@
+import { deletedAt, entryKind } from '../../../core/changes/log-entry.ts'
 import { storedData, takeChecksum } from '../../../core/records/checksum.ts'
 import { holds } from '../../../core/records/condition.ts'
 import { isExpired } from '../../../core/records/expiry.ts'
@@ -11,6 +12,7 @@ import type {
   RecordOperation,
   WriteResult,
 } from '../../../store/records.ts'
+import type { ChangeLog } from '../changes/change-log.ts'
 import type { Connection } from '../connection.ts'
 import type { Fence } from '../registry/registry-writes.ts'
 import { removeDamaged } from './remove-damaged.ts'
@@ -58,6 +60,7 @@ const byIdAndKey = 'id = ?1 AND +table_id = ?2 AND +hash_key = CAST(?3 AS BLOB) 
  */
 export class RecordWrites {
   readonly #db: Connection
+  readonly #log: ChangeLog
   readonly #find
   readonly #findWhole
   readonly #byTime
@@ -71,8 +74,9 @@ export class RecordWrites {
   #nextId = 0
   #reservedTo = 0
 
-  constructor(db: Connection) {
+  constructor(db: Connection, log: ChangeLog) {
     this.#db = db
+    this.#log = log
     // Text crosses into SQL and becomes bytes there: cheaper than making a buffer of every key.
     const find = (data: string) =>
       db.prepare<WholeRow, [number, string, string]>(
@@ -151,7 +155,9 @@ export class RecordWrites {
     const { hashKey, rangeKey, data, ttlSeconds, entries, updatedAtMs = nowMs } = put
     const record = { hashKey, rangeKey, data, ttlSeconds, updatedAtMs }
     const values = [updatedAtMs, ttlSeconds, storedData(tableId, record)]
-    return this.#insertOrIgnore.run(this.#takeId(), tableId, hashKey, rangeKey, ...values, ...entries).changes > 0
+    const { changes } = this.#insertOrIgnore.run(this.#takeId(), tableId, hashKey, rangeKey, ...values, ...entries)
+    if (changes > 0) this.#log.append(tableId, entryKind.put, hashKey, rangeKey, updatedAtMs, nowMs)
+    return changes > 0
   }
 
   #lookup(tableId: number, { op, hashKey, rangeKey, condition }: RecordOperation): Found | null {
@@ -207,6 +213,12 @@ export class RecordWrites {
   }
 
   #put(tableId: number, operation: PutOperation, found: Found | null, nowMs: number): number {
+    const version = this.#putRow(tableId, operation, found, nowMs)
+    this.#log.append(tableId, entryKind.put, operation.hashKey, operation.rangeKey, version, nowMs)
+    return version
+  }
+
+  #putRow(tableId: number, operation: PutOperation, found: Found | null, nowMs: number): number {
     const { hashKey, rangeKey, data, ttlSeconds, entries } = operation
     const writtenMs = operation.updatedAtMs ?? nowMs
     const record = { hashKey, rangeKey, data, ttlSeconds, updatedAtMs: writtenMs }
@@ -232,6 +244,9 @@ export class RecordWrites {
   #delete(tableId: number, key: RecordKey, found: Found | null, nowMs: number): boolean {
     if (found === null || !isThere(found, nowMs)) return false
     if (!this.#removeRow(tableId, key, found)) removeDamaged(this.#db, tableId, found.id)
+    // The version of a damaged record may be anything.
+    const version = found.isDamaged ? nowMs : deletedAt(found.updated_at, nowMs)
+    this.#log.append(tableId, entryKind.delete, key.hashKey, key.rangeKey, version, nowMs)
     return true
   }
 

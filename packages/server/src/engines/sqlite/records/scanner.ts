@@ -61,6 +61,9 @@ const rowsOf = (index: Scan['index'], descending: boolean): string => {
     return `hash_key = CAST(?3 AS BLOB) AND range_key >= ?4 AND range_key < ?5
       ORDER BY range_key${descending ? ' DESC' : ''}`
   }
+  // The bound is not used, but every statement has the same parameters.
+  if (index === 'walk')
+    return '(hash_key, range_key) > (CAST(?3 AS BLOB), ?4) AND ?5 IS NOT NULL ORDER BY hash_key, range_key'
   if (index === 't') return between('updated_at', descending)
   return `${index}_hash = CAST(?3 AS BLOB) AND ${between(`${index}_range`, descending)}`
 }
@@ -111,12 +114,13 @@ const boundsOf = (table: Table, scan: Scan, nowMs: number): Bound[] => {
   const hash = scan.index === 't' ? '' : scan.hash
   const values: Bound[] = [nowSeconds(nowMs), table.id, hash, scan.low, scan.high]
   // The row comparison of `between` has an id.
-  if (scan.index !== 'primary') values.push(scan.descending ? scan.highId : scan.lowId)
+  if (scan.index !== 'primary' && scan.index !== 'walk') values.push(scan.descending ? scan.highId : scan.lowId)
   return values
 }
 
 const positionIn = (table: Table, record: StoredRecord, id: number, index: Scan['index']): Position => {
   if (index === 'primary') return { range: record.rangeKey, id }
+  if (index === 'walk') return { range: record.rangeKey, id, hash: record.hashKey }
   if (index === 't') return { range: record.updatedAtMs, id }
   // The position is computed from the data: the checksum does not cover the index values in the row.
   return { range: entriesOf(table, record)[2 * slots.indexOf(index) + 1]!, id }
@@ -170,7 +174,7 @@ export class Scanner {
     const { index, descending } = scan
     const bounds = boundsOf(table, scan, nowMs)
     // Parameters are numbered, and `primary` has no sixth.
-    if (index === 'primary') bounds.push(0)
+    if (index === 'primary' || index === 'walk') bounds.push(0)
     const { count } = this.#db.one<{ count: number }>(countSql(index, descending), ...bounds, rowsMax + 1)!
     if (count <= rowsMax) return { count, next: undefined }
     const { id } = this.#db.one<{ id: number }>(nthIdSql(index, descending), ...bounds, rowsMax - 1)!

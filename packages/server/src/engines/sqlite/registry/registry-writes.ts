@@ -7,7 +7,8 @@ import type { Indices } from '../../../core/tables/indices.ts'
 import type { ApiKey, KeyRoll, KeyUse, RollResult } from '../../../store/api-keys.ts'
 import type { Once } from '../../../store/idempotency.ts'
 import type { DeleteOrganizationResult, Organization, RestoreOrganizationResult } from '../../../store/organizations.ts'
-import type { RestoreResult, Table, TableKind } from '../../../store/tables.ts'
+import type { RestoreResult, Table, TableChanges, TableKind } from '../../../store/tables.ts'
+import type { ChangeLog } from '../changes/change-log.ts'
 import type { Connection } from '../connection.ts'
 import {
   isOfActive,
@@ -125,15 +126,17 @@ export class RegistryWrites {
     indices: Indices,
     publicId: string | null,
     nowMs: number,
+    changes: TableChanges | null = null,
   ): { table: Table; created: boolean } {
     const { orgId, db, kind, name } = table
     const epoch = this.epoch()
     const present = this.#activeTable(table)
     if (present !== undefined) return { table: toTable(present, epoch), created: false }
     const row = this.#db.one<TableRow>(
-      `INSERT INTO tables (org_id, db, kind, name, indices, public_id, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-       RETURNING ${tableColumns}`,
+      `INSERT INTO tables (org_id, db, kind, name, indices, public_id, created_at, keep_hours, changes_since)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING ${tableColumns}`,
       ...[orgId, db, kind, name, JSON.stringify(indices), publicId, nowMs],
+      ...[changes?.keepHours ?? null, changes?.sinceMs ?? null],
     )
     return { table: toTable(row!, epoch), created: true }
   }
@@ -151,6 +154,21 @@ export class RegistryWrites {
       ...[present.id, nowMs, orgId, db, kind, name],
     )
     return toTable(row!, this.moveEpoch())
+  }
+
+  /** Changes how long the table keeps its changes. */
+  keepChanges(
+    table: TableName,
+    keepHours: number | null,
+    nowMs: number,
+  ): { table: Table; begins: boolean } | undefined {
+    const present = this.#activeTable(table)
+    if (present === undefined) return undefined
+    const begins = keepHours !== null && present.keep_hours === null
+    const since = begins ? Math.max(nowMs, 1 + (present.changes_since ?? 0)) : present.changes_since
+    const sql = `UPDATE tables SET keep_hours = ?2, changes_since = ?3 WHERE id = ?1 RETURNING ${tableColumns}`
+    const row = this.#db.one<TableRow>(sql, present.id, keepHours, since)
+    return { table: toTable(row!, this.moveEpoch()), begins }
   }
 
   restoreTable(table: TableName, deletedAtMs: number | undefined, nowMs: number): RestoreResult {
@@ -176,6 +194,7 @@ const organizationDeleted = (): CubbyError => new CubbyError('invalid_api_key', 
 
 interface Writers {
   db: Connection
+  log: ChangeLog
   registry: RegistryWrites
 }
 
@@ -237,10 +256,29 @@ const replaceSecrets = ({ db, registry }: Writers, secrets: readonly StoreSecret
 }
 
 export const registryCommands = {
-  createTable: (
-    { registry }: Writers,
-    { table, indices, publicId, nowMs }: OfTable & { indices: Indices; publicId: string | null },
-  ) => registry.createTable(table, indices, publicId, nowMs),
+  createTable(
+    { registry, log }: Writers,
+    {
+      table,
+      indices,
+      publicId,
+      keepHours,
+      nowMs,
+    }: OfTable & { indices: Indices; publicId: string | null; keepHours?: number },
+  ) {
+    const changes = keepHours === undefined ? null : { keepHours, sinceMs: nowMs }
+    const result = registry.createTable(table, indices, publicId, nowMs, changes)
+    if (result.created && changes !== null) log.begin(result.table.id, changes.sinceMs, nowMs)
+    return result
+  },
+
+  keepChanges({ registry, log }: Writers, { table: name, keepHours, nowMs }: OfTable & { keepHours: number | null }) {
+    const kept = registry.keepChanges(name, keepHours, nowMs)
+    if (kept === undefined) return undefined
+    log.forget(kept.table.id)
+    if (kept.begins) log.begin(kept.table.id, kept.table.changes!.sinceMs, nowMs)
+    return kept.table
+  },
 
   deleteTable: ({ registry }: Writers, { table, nowMs }: OfTable) => registry.deleteTable(table, nowMs),
 

@@ -56,9 +56,12 @@ export interface TableRow {
   deleted_at: number | null
   kind: TableKind
   public_id: string | null
+  keep_hours: number | null
+  changes_since: number | null
 }
 
-export const tableColumns = 'id, org_id, db, name, indices, created_at, deleted_at, kind, public_id'
+export const tableColumns =
+  'id, org_id, db, name, indices, created_at, deleted_at, kind, public_id, keep_hours, changes_since'
 
 export const toTable = (row: TableRow, epoch: number): Table => ({
   id: row.id,
@@ -70,6 +73,7 @@ export const toTable = (row: TableRow, epoch: number): Table => ({
   indices: JSON.parse(row.indices) as Indices,
   createdAtMs: row.created_at,
   deletedAtMs: row.deleted_at,
+  changes: row.changes_since === null ? null : { keepHours: row.keep_hours, sinceMs: row.changes_since },
   epoch,
 })
 

@@ -45,7 +45,7 @@ export const named = (store: OpenStore, kind: TableKind, caller: Caller, db: str
   ...{ fence: store.fence(caller), nowMs, table: { orgId: caller.orgId, db, kind, name } },
 })
 
-const tablesOfKind = (store: OpenStore, kind: TableKind): Omit<Tables, 'create' | 'listDatabases'> => ({
+const tablesOfKind = (store: OpenStore, kind: TableKind): Omit<Tables, 'create' | 'keepChanges' | 'listDatabases'> => ({
   ...tableReads(store, kind),
 
   delete: (caller, db, name, nowMs) =>
@@ -58,10 +58,13 @@ const tablesOfKind = (store: OpenStore, kind: TableKind): Omit<Tables, 'create' 
 export const sqliteTables = (store: OpenStore): Tables => ({
   ...tablesOfKind(store, 'table'),
 
-  create(caller, db, name, indices, nowMs) {
+  create(caller, db, name, indices, nowMs, keepHours) {
     const table = named(store, 'table', caller, db, name, nowMs)
-    return store.channel.submit({ kind: 'createTable', ...table, indices, publicId: null })
+    return store.channel.submit({ kind: 'createTable', ...table, indices, publicId: null, keepHours })
   },
+
+  keepChanges: (caller, db, name, keepHours, nowMs) =>
+    store.channel.submit({ kind: 'keepChanges', ...named(store, 'table', caller, db, name, nowMs), keepHours }),
 
   /** Makes one index seek per database, however many tables and buckets it has. */
   listDatabases: (orgId, after, limit) =>

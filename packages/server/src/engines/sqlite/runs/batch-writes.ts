@@ -9,6 +9,7 @@ import {
   type RunChange,
   type TaskOperation,
 } from '../../../store/runs.ts'
+import type { ChangeLog } from '../changes/change-log.ts'
 import type { Connection } from '../connection.ts'
 import { longestPatched } from '../records/longest-patched.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
@@ -27,6 +28,7 @@ export interface BatchCommandPart {
 
 interface Writers {
   db: Connection
+  log: ChangeLog
   registry: RegistryWrites
   records: RecordWrites
   runs: RunWrites
@@ -41,7 +43,7 @@ class Refused extends Error {
 
 /** Writes records and runs together, or nothing. Other commands of the same commit are not concerned. */
 export const batch = (
-  { db, registry, records, runs }: Writers,
+  { db, log, registry, records, runs }: Writers,
   command: { fence: Fence; parts: BatchCommandPart[]; tasks: TaskCommand[]; nowMs: number },
 ): BatchResult & { patched?: number[] } => {
   const { fence, parts, tasks, nowMs } = command
@@ -79,6 +81,7 @@ export const batch = (
     if (isOurs) {
       db.run('ROLLBACK TO batch; RELEASE batch')
       records.forgetReservedIds()
+      log.forget()
     }
     if (error instanceof Refused) return error.result
     throw error

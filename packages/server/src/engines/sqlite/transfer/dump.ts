@@ -1,8 +1,10 @@
+import { markOf } from '../../../core/changes/log-entry.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import { StoreDamaged } from '../../../core/store-refused.ts'
 import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
 import type { Run } from '../../../core/tasks/run.ts'
-import type { Dump, DumpedBlob, DumpedIdempotencyKey, DumpedRecord } from '../../../store/transfer.ts'
+import type { Dump, DumpedBlob, DumpedChange, DumpedIdempotencyKey, DumpedRecord } from '../../../store/transfer.ts'
+import { type EntryRow, entryColumns } from '../changes/changes.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
 import type { RowCheck } from '../records/row-check.ts'
@@ -93,6 +95,18 @@ export const openDump = (path: string, rowCheck: RowCheck): Dump => {
           lower(hex(request_hash)) AS requestHash, org_id AS orgId, created_at AS createdAtMs, result
         FROM idempotency_keys ORDER BY org_id, created_at, scope_id, scope_kind, key_hash`
       yield* db.prepare<DumpedIdempotencyKey, []>(sql).iterate()
+    },
+
+    changes: () => {
+      const rows = db.prepare<EntryRow & { tableId: number }, []>(
+        `SELECT table_id AS tableId, ${entryColumns} FROM changes ORDER BY table_id, seq`,
+      )
+      const dumped = ({ tableId, checksum, ...entry }: EntryRow & { tableId: number }): DumpedChange => {
+        if (markOf(entry) !== checksum)
+          throw new StoreDamaged(`${db.path} is damaged: the entry ${entry.seq} in the log of table ${tableId}`)
+        return { tableId, ...entry }
+      }
+      return inChunks(db.path, rows.iterate(), dumped, ({ hashKey, rangeKey }) => hashKey.length + rangeKey.length)
     },
 
     fileMark: () => db.one<{ mark: string }>('SELECT mark FROM file_place')?.mark,

@@ -1,5 +1,6 @@
 import { storedData } from '../../../core/records/checksum.ts'
 import type { LoadRows } from '../../../store/transfer.ts'
+import type { ChangeLog } from '../changes/change-log.ts'
 import type { Connection } from '../connection.ts'
 import { insertRecord, type RecordWrites } from '../records/record-writes.ts'
 import { insertRun, moveLease, runValues } from '../runs/run-rows.ts'
@@ -9,14 +10,18 @@ import type { IdempotencyKeyWrites } from '../write/idempotency-key-writes.ts'
 const addRecord = insertRecord.replace('INSERT', 'INSERT OR IGNORE')
 const addRun = insertRun.replace('INSERT', 'INSERT OR IGNORE')
 
+interface Writers {
+  db: Connection
+  log: ChangeLog
+  records: RecordWrites
+  idempotencyKeys: IdempotencyKeyWrites
+}
+
 /**
  * Adds the rows of a copy with their ids. AUTOINCREMENT continues after the highest id by itself; only the counter of record
  * ids is raised here.
  */
-export const load = (
-  { db, records, idempotencyKeys }: { db: Connection; records: RecordWrites; idempotencyKeys: IdempotencyKeyWrites },
-  { rows }: { rows: LoadRows },
-): void => {
+export const load = ({ db, log, records, idempotencyKeys }: Writers, { rows }: { rows: LoadRows }): void => {
   // The loaded rows may have ids above the reserved block.
   records.forgetReservedIds()
   for (const { id, name, createdAtMs, deletedAtMs, purging } of rows.organizations ?? []) {
@@ -37,10 +42,11 @@ export const load = (
   }
   for (const table of rows.tables ?? []) {
     db.change(
-      `INSERT OR IGNORE INTO tables (id, org_id, db, name, indices, created_at, deleted_at, purging, kind, public_id)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+      `INSERT OR IGNORE INTO tables (id, org_id, db, name, indices, created_at, deleted_at, purging, kind, public_id,
+       keep_hours, changes_since) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
       ...[table.id, table.orgId, table.db, table.name, JSON.stringify(table.indices)],
       ...[table.createdAtMs, table.deletedAtMs, table.purging ? 1 : 0, table.kind, table.publicId],
+      ...[table.changes?.keepHours ?? null, table.changes?.sinceMs ?? null],
     )
   }
   for (const { id, tableId, bytes } of rows.blobs ?? []) {
@@ -54,6 +60,7 @@ export const load = (
     if (changes > 0) moveLease(db, { ...run, leaseUntilMs: null }, run)
   }
   for (const key of rows.idempotencyKeys ?? []) idempotencyKeys.load(key)
+  for (const { tableId, ...entry } of rows.changes ?? []) log.load(tableId, entry)
   let lastId = 0
   for (const record of rows.records ?? []) {
     lastId = Math.max(lastId, record.id)

@@ -21,6 +21,7 @@ export type Command = { [K in CommandKind]: CommandOf<K> }[CommandKind]
  */
 export const makesCachesStale = ({ kind }: Command): boolean =>
   kind === 'deleteTable' ||
+  kind === 'keepChanges' ||
   kind === 'deleteTask' ||
   kind === 'revokeApiKey' ||
   kind === 'rollApiKey' ||

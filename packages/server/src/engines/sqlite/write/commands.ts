@@ -1,6 +1,6 @@
 import { fileCommands } from '../files/file-writes.ts'
 import { addChecksums } from '../maintenance/add-checksums.ts'
-import { purgeOrganizations, purgeTables, removeOldKeys, sweepExpired } from '../maintenance/sweep.ts'
+import { purgeOrganizations, purgeTables, removeOldChanges, removeOldKeys, sweepExpired } from '../maintenance/sweep.ts'
 import { vacuum } from '../maintenance/vacuumer.ts'
 import { recordCommands } from '../records/record-writes.ts'
 import { registryCommands } from '../registry/registry-writes.ts'
@@ -24,5 +24,5 @@ export const commands = {
   ...runCommands,
   ...idempotencyKeyCommands,
   ...{ batch, expireLeases, fireSchedules, sweepRuns },
-  ...{ sweepExpired, purgeTables, purgeOrganizations, removeOldKeys, addChecksums, vacuum, load },
+  ...{ sweepExpired, purgeTables, purgeOrganizations, removeOldChanges, removeOldKeys, addChecksums, vacuum, load },
 }

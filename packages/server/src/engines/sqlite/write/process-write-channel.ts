@@ -1,5 +1,6 @@
 import { CubbyError } from '../../../core/errors.ts'
 import type { WorkerChannel } from '../../../store/engine.ts'
+import type { LogHead } from '../changes/change-log.ts'
 import type { Damage } from '../disk/damage.ts'
 import { leaseMarginMs, registryLeaseMs } from '../registry/registry-cache.ts'
 import {
@@ -33,6 +34,8 @@ export interface WorkerOutcomes {
   damage?: string
   /** True if the owner accepts writes, when that has changed or the worker asks. */
   ready?: boolean
+  /** The logs of tables that a commit of any process has added to. */
+  grown?: LogHead[]
 }
 
 interface Pending {
@@ -55,15 +58,17 @@ export class ProcessWriteChannel implements WriteChannel {
   #closed = false
   #ownerIsReady = true
   readonly #readyListeners: ((ready: boolean) => void)[] = []
+  #onGrown: (heads: LogHead[]) => void = () => {}
   onCommit: (commands: Command[]) => void = () => {}
   onDamage: (cause: string) => void = () => {}
 
   constructor(channel: WorkerChannel<WorkerCommands, WorkerOutcomes>, damage: Damage) {
     this.#channel = channel
-    channel.onMessage(({ outcomes, damage: cause, ready }) => {
+    channel.onMessage(({ outcomes, damage: cause, ready, grown }) => {
       if (cause !== undefined) damage.noteFromElsewhere(cause)
       if (ready !== undefined) this.#noteOwner(ready)
       this.#settle(outcomes)
+      if (grown !== undefined) this.#onGrown(grown)
     })
     damage.onFirst((cause) => channel.send({ ...noCommands, damage: cause }))
     // Asks for the damage found before this worker started, and whether the owner accepts writes.
@@ -81,6 +86,10 @@ export class ProcessWriteChannel implements WriteChannel {
 
   onReadyChange(listener: (ready: boolean) => void): void {
     this.#readyListeners.push(listener)
+  }
+
+  onGrown(listener: (heads: LogHead[]) => void): void {
+    this.#onGrown = listener
   }
 
   #noteOwner(ready: boolean): void {
@@ -164,6 +173,7 @@ export const serveWorker = (
   const fail = (number: number, { code, message, field, hint, cause }: CubbyError): void =>
     answer(number, { failure: { code, message, field, hint, cause: cause as string } })
   damage.onFirst((cause) => channel.send({ outcomes: [], damage: cause }))
+  port.onGrown((grown) => channel.send({ outcomes: [], grown }))
   port.onReadyChange((ready) => channel.send({ outcomes: [], ready }))
   channel.onMessage(({ group, numbers, bytes, damage: met }) => {
     if (met !== undefined) damage.noteFromElsewhere(met)

@@ -3,6 +3,7 @@ import { repeatLater } from '../../../core/hint.ts'
 import type { Log } from '../../../core/log.ts'
 import { type FromThread, Thread } from '../../../core/thread.ts'
 import type { StoreObserver } from '../../../store/observer.ts'
+import type { LogHead } from '../changes/change-log.ts'
 import { Checkpointer } from '../checkpoint/checkpointer.ts'
 import { Vacuumer } from '../maintenance/vacuumer.ts'
 import {
@@ -80,6 +81,7 @@ export class ThreadWriteChannel implements WriteChannel {
   #acceptedThisTurn = 0
   #sendScheduled = false
   readonly #readyListeners: ((ready: boolean) => void)[] = []
+  readonly #grownListeners: ((heads: LogHead[]) => void)[] = []
   #lastReady = true
   #closing: (() => void) | undefined
   #closed = false
@@ -153,6 +155,10 @@ export class ThreadWriteChannel implements WriteChannel {
 
   onReadyChange(listener: (ready: boolean) => void): void {
     this.#readyListeners.push(listener)
+  }
+
+  onGrown(listener: (heads: LogHead[]) => void): void {
+    this.#grownListeners.push(listener)
   }
 
   #noteReady(): void {
@@ -248,6 +254,8 @@ export class ThreadWriteChannel implements WriteChannel {
       // The next group is sent before these responses are written.
       this.#send()
       this.#settle(settled)
+      const { grown } = message
+      if (grown !== undefined) for (const listener of this.#grownListeners) guard(() => listener(grown))
       this.#noteRest()
       if (failure !== undefined) this.#endProcess({ cause: failure, atOnce: false })
     } else {

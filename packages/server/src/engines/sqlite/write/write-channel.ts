@@ -1,3 +1,4 @@
+import type { LogHead } from '../changes/change-log.ts'
 import type { Command, CommandKind, CommandOf, CommandResult } from './command.ts'
 
 /** The writes that wait for the writer, and the pages that a checkpoint has not copied yet. */
@@ -20,6 +21,8 @@ export interface WriteChannel {
   onCommit: (commands: Command[]) => void
   /** It is called with SQLite's error when a write or a checkpoint finds the store damaged. */
   onDamage: (cause: string) => void
+  /** `listener` is called after each commit that has added to the logs of tables, of any process of this store. */
+  onGrown(listener: (heads: LogHead[]) => void): void
   /** `listener` is called whenever `ready` changes while the channel is open. */
   onReadyChange(listener: (ready: boolean) => void): void
   close(): Promise<void>

@@ -1,6 +1,7 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { claimBytesMax, commitBytesMax } from '../../../core/limits.ts'
 import type { Once } from '../../../store/idempotency.ts'
+import { ChangeLog, type LogHead } from '../changes/change-log.ts'
 import { Connection } from '../connection.ts'
 import { causeOf, codeOf, damageHint, damageMessage, isDamage } from '../disk/damage.ts'
 import { faultPoint } from '../disk/fault-point.ts'
@@ -23,6 +24,7 @@ const patchedBytesMax = (commitBytesMax * 2) / 5
 /** The functions of commands.ts take parts of this. */
 interface Writers {
   db: Connection
+  log: ChangeLog
   records: RecordWrites
   registry: RegistryWrites
   tasks: TaskWrites
@@ -70,12 +72,13 @@ export class WriteConnection {
     if (this.#faults !== undefined) faultPoint(this.#faults, 'open')
     const db = new Connection(this.#path, cacheKib)
     if (this.#walBytesKept !== undefined) db.run(`PRAGMA journal_size_limit = ${this.#walBytesKept}`)
-    const records = new RecordWrites(db)
+    const log = new ChangeLog(db)
+    const records = new RecordWrites(db, log)
     const registry = new RegistryWrites(db)
     const tasks = new TaskWrites(db)
     const runs = new RunWrites(db, tasks)
     const idempotencyKeys = new IdempotencyKeyWrites(db)
-    this.#writers = { db, records, registry, tasks, runs, idempotencyKeys, isAlone: false, faults: this.#faults }
+    this.#writers = { db, log, records, registry, tasks, runs, idempotencyKeys, isAlone: false, faults: this.#faults }
   }
 
   /** After a failed commit the state of the connection is not trusted. */
@@ -135,6 +138,7 @@ export class WriteConnection {
       this.#rollBack()
       this.#writers.records.forgetReservedIds()
       this.#writers.idempotencyKeys.forget()
+      this.#writers.log.rolledBack()
       return group.length === 1
         ? failAll(group, error, 'statement')
         : group.flatMap((command) => this.commit([command]))
@@ -180,6 +184,11 @@ export class WriteConnection {
     const result = this.#apply(command)
     idempotencyKeys.keep(once, command.fence.orgId, command.nowMs, result)
     return result
+  }
+
+  /** The logs that the commits since the last call have added to. */
+  takeGrown(): LogHead[] | undefined {
+    return this.#writers.log.takeGrown()
   }
 
   /** The number of pages in the WAL, and of those that are in the database file too. */

@@ -1,5 +1,6 @@
 import { threadClock } from '../archive/clock-watch.ts'
 import { CommitTimeWriter } from '../archive/commit-times.ts'
+import type { LogHead } from '../changes/change-log.ts'
 import type { CheckpointFault } from '../connection.ts'
 import { type Command, decodeGroup, encodeOutcomes } from './command.ts'
 import { WriteConnection } from './write-connection.ts'
@@ -40,7 +41,7 @@ interface WalState {
 export type FromWriter =
   | { opened: true }
   | { refused: string }
-  | ({ outcomes: string; commitMs?: number } & WalState & ConnectionEvents)
+  | ({ outcomes: string; commitMs?: number; grown?: LogHead[] } & WalState & ConnectionEvents)
   | ({ checkpointed: true; fault?: CheckpointFault } & WalState)
   | { closed: true }
 
@@ -87,7 +88,8 @@ const commitWaiting = (): void => {
   if (waiting.length > 0) schedule()
   const state = walState()
   if (began !== undefined) times!.note(began, isStateKnown ? state.walPages : undefined)
-  reply({ outcomes: encodeOutcomes(outcomes), commitMs, ...state, ...takeEvents() })
+  const grown = connection.takeGrown()
+  reply({ outcomes: encodeOutcomes(outcomes), commitMs, grown, ...state, ...takeEvents() })
 }
 
 const checkpoint = (truncates: boolean): void => {

@@ -1,0 +1,30 @@
+import type { RecordKey } from '../records/record-key.ts'
+
+/**
+ * The kinds of entries, as they are stored. `begin` is the first of a log: it has empty keys, and its version is the time since
+ * which the table keeps changes. The version of a put is that of the record, the one of a delete the time of the deletion, and
+ * the one of an expired record its ttl in milliseconds.
+ */
+export const entryKind = { begin: 0, put: 1, delete: 2, expire: 3 } as const
+export type EntryKind = (typeof entryKind)[keyof typeof entryKind]
+
+/** An entry of the log of a table. The entries of a table are numbered without gaps, in the order of their commits. */
+export interface LogEntry extends RecordKey {
+  seq: number
+  atMs: number
+  kind: EntryKind
+  version: number
+}
+
+/** A place in the log of a table: that of an entry. No other entry with this number has the same mark. */
+export interface LogPlace {
+  seq: number
+  mark: number
+}
+
+/** The checksum of an entry, which also tells it from another one with the same number: that of a store that has gone back. */
+export const markOf = ({ seq, atMs, kind, hashKey, rangeKey, version }: LogEntry): number =>
+  Bun.hash.crc32(`${seq} ${atMs} ${kind} ${version} ${hashKey.length} ${hashKey}${rangeKey}`)
+
+/** The version of the entry for a delete: above that of the record, even if the clock is behind. */
+export const deletedAt = (updatedAtMs: number, nowMs: number): number => Math.max(nowMs, updatedAtMs + 1)

@@ -1,0 +1,446 @@
+import { expect } from 'bun:test'
+import type { LogPlace } from '../../src/core/changes/log-entry.ts'
+import { keepHoursMax, sweepGraceMs } from '../../src/core/limits.ts'
+import { walkAfter } from '../../src/core/records/scan.ts'
+import type { Change, ChangesPage } from '../../src/store/changes.ts'
+import type { Engine } from '../../src/store/engine.ts'
+import type { Table } from '../../src/store/tables.ts'
+import { type Case, expectSound } from '../engine-conformance.ts'
+import {
+  deleteOf,
+  type Fixture,
+  fixtureOf,
+  fixtureThrough,
+  makeFixture,
+  makeTenant,
+  numbered,
+  patchOf,
+  putOf,
+  startMs,
+  startSeconds,
+} from './fixture.ts'
+
+const hourMs = 60 * 60 * 1000
+
+interface Reading {
+  nowMs?: number
+  hash?: string
+  withData?: boolean
+  changesMax?: number
+  seen?: LogPlace
+}
+
+const readAfter = async (
+  engine: Engine,
+  table: Table,
+  place: LogPlace,
+  { nowMs = startMs, hash, withData = true, changesMax = 1_000, seen = place }: Reading = {},
+): Promise<ChangesPage> => {
+  const request = { after: place.seq, seen, hash, withData, changesMax }
+  const page = await engine.changes.read(table, request, nowMs)
+  if (page === undefined) throw new Error('the place is not in the log')
+  return page
+}
+
+/** A change in a few words: `put a@0 {}`, with versions counted from the start. */
+const shown = (change: Change): string => {
+  if (change.op === 'put') {
+    const { hashKey, rangeKey, updatedAtMs } = change.record
+    const data = 'data' in change.record ? ` ${change.record.data}` : ''
+    return `put ${hashKey}${rangeKey === '#' ? '' : `/${rangeKey}`}@${updatedAtMs - startMs}${data}`
+  }
+  const { key, deletedAtMs, isExpired } = change
+  return `${isExpired ? 'expire' : 'delete'} ${key.hashKey}${key.rangeKey === '#' ? '' : `/${key.rangeKey}`}@${deletedAtMs - startMs}`
+}
+
+/** A table that keeps its changes, and the beginning of its log. */
+const makeLog = async (
+  engine: Engine,
+  indices: Parameters<typeof makeFixture>[1] = {},
+): Promise<Fixture & { start: LogPlace; changes(from?: LogPlace, how?: Reading): Promise<string[]> }> => {
+  const tenant = await makeTenant(engine)
+  const { table } = await engine.tables.create(tenant.caller, 'app', 'orders', indices, startMs, 24)
+  const start = await engine.changes.head(table)
+  return {
+    ...fixtureOf(engine, tenant, table),
+    start,
+    changes: async (from = start, how) => (await readAfter(engine, table, from, how)).changes.map(shown),
+  }
+}
+
+const drainSweep = async (engine: Engine, nowMs: number): Promise<void> => {
+  while ((await engine.maintenance.sweepChanges(nowMs, 7)) > 0) {
+    // It goes on.
+  }
+}
+
+export const changeCases = (it: Case): void => {
+  it('changes: every write adds a change, in the order of the commits', async ({ engine }) => {
+    const log = await makeLog(engine)
+    const { table, tenant } = log
+    await log.put('a', { data: { n: 1 } })
+    await log.put('b', { rangeKey: 'x' }, startMs + 5)
+    await log.put('a', { data: { n: 2 } }, startMs + 5)
+    await log.write([putOf(table, 'c'), deleteOf('b', 'x'), patchOf(table, 'd', { merge: { e: 1 } })], startMs + 6)
+    expect(await log.changes()).toEqual(['put a@5 {"n":2}', 'put c@6 {}', 'delete b/x@6', 'put d@6 {"e":1}'])
+    await engine.records.putAll(tenant.caller, table, [putOf(table, 'a'), putOf(table, 'e')], false, startMs + 7)
+    await engine.records.putAll(tenant.caller, table, [putOf(table, 'a'), putOf(table, 'f')], true, startMs + 8)
+    const page = await readAfter(engine, table, log.start)
+    expect(page.changes.map(shown).slice(-3)).toEqual(['put a@7 {}', 'put e@7 {}', 'put f@8 {}'])
+    expect(page.place).toEqual(page.head)
+    expect(await engine.changes.head(table)).toEqual(page.head)
+    await expectSound(engine)
+  })
+
+  it('changes: what was not applied is no change', async ({ engine }) => {
+    const log = await makeLog(engine)
+    const { table } = log
+    await log.put('a')
+    const { head } = await readAfter(engine, table, log.start)
+    await log.remove('nothing')
+    await log.write([putOf(table, 'b'), putOf(table, 'a', { condition: 'absent' })])
+    await log.write([{ op: 'check', hashKey: 'a', rangeKey: '#', condition: 'exists' }])
+    await log.write([patchOf(table, 'a', { increment: { '/n': 1 } }, { condition: 'absent' })])
+    expect(await engine.changes.head(table)).toEqual(head)
+    expect(await log.changes(head)).toEqual([])
+  })
+
+  it('changes: a batch over tables adds those of each table', async ({ engine }) => {
+    const log = await makeLog(engine)
+    const { tenant, table } = log
+    const { table: plain } = await engine.tables.create(tenant.caller, 'app', 'plain', {}, startMs)
+    const { table: other } = await engine.tables.create(tenant.caller, 'app', 'other', {}, startMs, 1)
+    const otherStart = await engine.changes.head(other)
+    const parts = [
+      { table, records: [putOf(table, 'a'), putOf(table, 'b')] },
+      { table: plain, records: [putOf(plain, 'p')] },
+      { table: other, records: [putOf(other, 'o'), deleteOf('none')] },
+    ]
+    const done = await engine.runs.applyBatch(tenant.caller, { parts, tasks: [] }, startMs + 3)
+    expect(done.applied).toBe(true)
+    expect(await log.changes()).toEqual(['put a@3 {}', 'put b@3 {}'])
+    expect((await readAfter(engine, other, otherStart)).changes.map(shown)).toEqual(['put o@3 {}'])
+    const refused = [
+      { table, records: [putOf(table, 'c')] },
+      { table: other, records: [putOf(other, 'o', { condition: 'absent' })] },
+    ]
+    expect((await engine.runs.applyBatch(tenant.caller, { parts: refused, tasks: [] }, startMs + 4)).applied).toBe(
+      false,
+    )
+    expect(await log.changes()).toEqual(['put a@3 {}', 'put b@3 {}'])
+    await log.put('d', {}, startMs + 5)
+    expect((await log.changes()).at(-1)).toBe('put d@5 {}')
+    await expectSound(engine)
+  })
+
+  it('changes: pages end at their bounds and go on from their places', async ({ engine }) => {
+    const log = await makeLog(engine)
+    const { table } = log
+    for (const key of numbered(7)) await log.put(key)
+    const seen: string[] = []
+    let place = log.start
+    for (let pages = 1; ; pages++) {
+      const page = await readAfter(engine, table, place, { changesMax: 3 })
+      seen.push(...page.changes.map(shown))
+      for (const change of page.changes) expect(change.seq).toBeLessThanOrEqual(page.place.seq)
+      place = page.place
+      if (place.seq < page.head.seq) continue
+      expect(pages).toBe(3)
+      break
+    }
+    expect(seen).toEqual(numbered(7).map((key) => `put ${key}@0 {}`))
+    const none = await readAfter(engine, table, log.start, { changesMax: 0 })
+    expect([none.changes, none.place, none.head]).toEqual([[], log.start, place])
+    // Large records end a page earlier, but not before the first.
+    const large = JSON.stringify({ text: 'x'.repeat(400_000) })
+    for (const key of ['l1', 'l2', 'l3', 'l4']) await log.put(key, { data: large })
+    const page = await readAfter(engine, table, place)
+    expect(page.changes.length).toBe(3)
+    expect((await readAfter(engine, table, page.place)).changes.length).toBe(1)
+  })
+
+  it('changes: only those of one hash key, and without data', async ({ engine }) => {
+    const log = await makeLog(engine)
+    const { table } = log
+    const long = JSON.stringify({ text: 'x'.repeat(10_000) })
+    for (const hashKey of ['ann', 'bob', 'ann']) {
+      for (const rangeKey of ['1', '2'])
+        await log.put(hashKey, { rangeKey, data: rangeKey === '1' ? long : {} }, startMs + 1)
+    }
+    await log.remove('bob', '1', startMs + 9)
+    await log.remove('ann', '2', startMs + 9)
+    const page = await readAfter(engine, table, log.start, { hash: 'ann', withData: false })
+    expect(page.changes.map((change) => shown(change).split(' ').slice(0, 2).join(' '))).toEqual([
+      'put ann/1@2',
+      'delete ann/2@9',
+    ])
+    expect(page.place).toEqual(page.head)
+    const none = await readAfter(engine, table, log.start, { hash: 'nobody' })
+    expect([none.changes, none.place]).toEqual([[], page.head])
+    expect(await log.changes(log.start, { hash: 'bob' })).toEqual(['put bob/2@1 {}', 'delete bob/1@9'])
+  })
+
+  it('changes: an expired record is a delete when its put is read, and when the sweep removes it', async ({
+    engine,
+  }) => {
+    const log = await makeLog(engine)
+    const { table } = log
+    await log.put('a', { ttlSeconds: startSeconds + 10 })
+    await log.put('again', { ttlSeconds: startSeconds + 10 })
+    await log.put('long', { data: JSON.stringify({ text: 'x'.repeat(10_000) }), ttlSeconds: startSeconds + 10 })
+    const later = startMs + 20_000
+    expect((await log.changes()).map((one) => one.slice(0, 5))).toEqual(['put a', 'put a', 'put l'])
+    const expired = ['expire a@10000', 'expire again@10000', 'expire long@10000']
+    expect(await log.changes(log.start, { nowMs: later })).toEqual(expired)
+    expect(await log.changes(log.start, { nowMs: later, withData: false })).toEqual(expired)
+    await log.put('again', {}, later)
+    const { head } = await readAfter(engine, table, log.start, { nowMs: later })
+    await engine.maintenance.sweepExpired(later + sweepGraceMs, 50)
+    const swept = await log.changes(head, { nowMs: later })
+    expect(swept.toSorted()).toEqual(['expire a@10000', 'expire long@10000'])
+    expect(await log.changes(log.start, { nowMs: later })).toEqual(['put again@20000 {}', ...swept])
+    await expectSound(engine)
+  })
+
+  it('changes: a delete is later than the version it removes, whatever the clock shows', async ({ engine }) => {
+    const log = await makeLog(engine)
+    await log.put('a', {}, startMs + 1_000)
+    await log.remove('a', '#', startMs - 5_000)
+    expect(await log.changes()).toEqual(['delete a@1001'])
+  })
+
+  it('changes: a table keeps none before it is told to, and a log that is begun again is another', async ({
+    engine,
+  }) => {
+    const fixture = await makeFixture(engine)
+    const { tenant, table } = fixture
+    const keep = (hours: number | null, nowMs = startMs) =>
+      engine.tables.keepChanges(tenant.caller, 'app', 'orders', hours, nowMs)
+    expect(table.changes).toBeNull()
+    await fixture.put('a')
+    const begun = await keep(keepHoursMax, startMs + 1)
+    expect(begun?.changes).toEqual({ keepHours: keepHoursMax, sinceMs: startMs + 1 })
+    const start = await engine.changes.head(begun!)
+    await fixture.put('b', {}, startMs + 2)
+    expect((await readAfter(engine, begun!, start)).changes.map(shown)).toEqual(['put b@2 {}'])
+    const shorter = await keep(1, startMs + 3)
+    expect(shorter?.changes).toEqual({ keepHours: 1, sinceMs: startMs + 1 })
+    expect((await readAfter(engine, shorter!, start)).changes.length).toBe(1)
+    const ended = await keep(null, startMs + 4)
+    expect(ended?.changes).toEqual({ keepHours: null, sinceMs: startMs + 1 })
+    await fixture.put('c', {}, startMs + 5)
+    const again = await keep(2, startMs - 50)
+    expect(again?.changes).toEqual({ keepHours: 2, sinceMs: startMs + 2 })
+    const next = await engine.changes.head(again!)
+    expect(next.seq).toBeGreaterThan(start.seq)
+    await fixture.put('d', {}, startMs + 6)
+    expect((await readAfter(engine, again!, next)).changes.map(shown)).toEqual(['put d@6 {}'])
+    expect(await engine.tables.keepChanges(tenant.caller, 'app', 'nothing', 1, startMs)).toBeUndefined()
+    expect((await engine.tables.find(tenant.org.id, 'app', 'orders'))?.changes).toEqual(again!.changes)
+    await expectSound(engine)
+  })
+
+  it('changes: those of a restored table go on; a table created anew has a log of its own', async ({ engine }) => {
+    const log = await makeLog(engine)
+    const { tenant } = log
+    await log.put('a')
+    await engine.tables.delete(tenant.caller, 'app', 'orders', startMs)
+    const restored = await engine.tables.restore(tenant.caller, 'app', 'orders', undefined, startMs)
+    const { table } = restored as { table: Table }
+    expect(table.changes).toEqual({ keepHours: 24, sinceMs: startMs })
+    await fixtureOf(engine, log.tenant, table).put('b')
+    expect((await readAfter(engine, table, log.start)).changes.map(shown)).toEqual(['put a@0 {}', 'put b@0 {}'])
+    await engine.tables.delete(tenant.caller, 'app', 'orders', startMs)
+    const anew = await engine.tables.create(tenant.caller, 'app', 'orders', {}, startMs + 1)
+    expect([anew.created, anew.table.changes]).toEqual([true, null])
+    const present = await engine.tables.create(tenant.caller, 'app', 'orders', {}, startMs + 1, 5)
+    expect([present.created, present.table.changes]).toEqual([false, null])
+  })
+
+  it('changes: the sweep keeps what is young enough, and the newest of what is old', async ({ engine }) => {
+    const log = await makeLog(engine)
+    const { table } = log
+    for (let n = 0; n < 20; n++) await log.put(`k${n}`, {}, startMs + n * hourMs)
+    const { changes, head } = await readAfter(engine, table, log.start, { nowMs: startMs })
+    const nowMs = startMs + 33 * hourMs + sweepGraceMs
+    await drainSweep(engine, nowMs)
+    // The entry of the ninth hour is exactly 24 hours old, and stays; those before it are gone.
+    const at = (n: number): LogPlace => ({ seq: changes[n]!.seq, mark: changes[n]!.mark })
+    const isThere = async (place: LogPlace): Promise<boolean> =>
+      (await engine.changes.read(
+        table,
+        { after: place.seq, seen: place, hash: undefined, withData: true, changesMax: 9 },
+        nowMs,
+      )) !== undefined
+    expect(await isThere(at(8))).toBe(false)
+    expect(await isThere(log.start)).toBe(false)
+    expect(await isThere(at(9))).toBe(true)
+    expect((await readAfter(engine, table, at(9))).changes.length).toBe(10)
+    expect((await readAfter(engine, table, at(10))).changes.length).toBe(9)
+    await drainSweep(engine, startMs + 1_000 * hourMs)
+    expect(await isThere(at(18))).toBe(false)
+    expect(await isThere(head)).toBe(true)
+    await log.put('after', {}, startMs + 1_000 * hourMs)
+    expect((await readAfter(engine, table, head)).changes.length).toBe(1)
+    await expectSound(engine)
+  })
+
+  it('changes: an entry whose time is far ahead does not keep those before it, nor is it removed early', async ({
+    engine,
+  }) => {
+    const log = await makeLog(engine)
+    await log.put('ahead', {}, startMs + 10_000 * hourMs)
+    await log.put('behind', {}, startMs + 1)
+    await drainSweep(engine, startMs + 20 * hourMs)
+    expect((await log.changes()).length).toBe(2)
+    await log.put('later', {}, startMs + 2)
+    const { head } = await readAfter(engine, log.table, log.start)
+    await drainSweep(engine, startMs + 40 * hourMs)
+    const request = { after: log.start.seq, seen: log.start, hash: undefined, withData: true, changesMax: 9 }
+    expect(await engine.changes.read(log.table, request, startMs)).toBeUndefined()
+    expect(await log.changes(head)).toEqual([])
+  })
+
+  it('changes: a log that was ended is swept but for its newest entry', async ({ engine }) => {
+    const log = await makeLog(engine)
+    const { tenant, table } = log
+    for (const key of numbered(20)) await log.put(key)
+    const { head } = await readAfter(engine, table, log.start)
+    await engine.tables.keepChanges(tenant.caller, 'app', 'orders', null, startMs)
+    await drainSweep(engine, startMs)
+    const request = { after: log.start.seq, seen: log.start, hash: undefined, withData: true, changesMax: 9 }
+    expect(await engine.changes.read(table, request, startMs)).toBeUndefined()
+    expect(await engine.changes.head(table)).toEqual(head)
+    await expectSound(engine)
+  })
+
+  it('changes: a place that was never in this log is refused', async ({ engine }) => {
+    const log = await makeLog(engine)
+    const { table } = log
+    await log.put('a')
+    const { head } = await readAfter(engine, table, log.start)
+    const read = (after: number, seen: LogPlace) =>
+      engine.changes.read(table, { after, seen, hash: undefined, withData: true, changesMax: 9 }, startMs)
+    expect(await read(head.seq, { seq: head.seq, mark: head.mark ^ 1 })).toBeUndefined()
+    expect(await read(head.seq + 1, { seq: head.seq + 1, mark: 1 })).toBeUndefined()
+    expect(await read(log.start.seq, { seq: head.seq + 5, mark: 1 })).toBeUndefined()
+    expect(await read(log.start.seq, { seq: head.seq, mark: head.mark ^ 1 })).toBeUndefined()
+    expect((await read(log.start.seq, head))?.changes.length).toBe(1)
+  })
+
+  it('changes: a copy brings its log along, in steps that may be repeated', async ({ engine, openBeside, reopen }) => {
+    const log = await makeLog(engine)
+    for (const key of numbered(10)) await log.put(key)
+    const dump = await engine.transfer.openDump()
+    const entries = []
+    for await (const chunk of dump.changes()) entries.push(...chunk)
+    await dump.close()
+    expect(entries.length).toBe(11)
+    expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, n) => log.start.seq + n))
+    expect(entries[0]).toMatchObject({ tableId: log.table.id, kind: 0, hashKey: '', version: startMs })
+    // What is there stays as it is.
+    await engine.transfer.load({ changes: entries.slice(0, 4) })
+    expect((await log.changes()).length).toBe(10)
+    void openBeside
+    const again = await reopen()
+    const table = (await again.tables.find(log.tenant.org.id, 'app', 'orders'))!
+    expect((await readAfter(again, table, log.start)).changes.length).toBe(10)
+    await expectSound(again)
+  })
+
+  it('changes: loaded entries are the log of the copy, which goes on from them', async ({ engine }) => {
+    const log = await makeLog(engine)
+    const { table, tenant } = log
+    const id = table.id + 100
+    const { epoch: _, ...copied } = { ...table, id, name: 'copied', purging: false }
+    const entry = (seq: number, hashKey: string, kind: 0 | 1 | 2) => ({
+      ...{ tableId: id, seq, atMs: startMs, kind, hashKey, rangeKey: kind === 0 ? '' : '#', version: startMs },
+    })
+    await engine.transfer.load({ tables: [{ ...copied, epoch: 0 }] })
+    await engine.transfer.load({ changes: [entry(1, '', 0), entry(2, 'old', 2)] })
+    // A later copy of a log that was swept meanwhile: what is before the gap is not kept.
+    await engine.transfer.load({ changes: [entry(5, 'a', 2), entry(6, 'b', 2)] })
+    const loaded = (await engine.tables.find(tenant.org.id, 'app', 'copied'))!
+    const head = await engine.changes.head(loaded)
+    expect(head.seq).toBe(6)
+    await fixtureOf(engine, tenant, loaded).put('c')
+    const page = await readAfter(engine, loaded, head)
+    expect([page.head.seq, ...page.changes.map(shown)]).toEqual([7, 'put c@0 {}'])
+    const before = { after: 2, seen: head, hash: undefined, withData: true, changesMax: 9 }
+    expect(await engine.changes.read(loaded, before, startMs)).toBeUndefined()
+    await expectSound(engine)
+  })
+
+  it('changes: purging a table removes its log', async ({ engine }) => {
+    const log = await makeLog(engine)
+    for (const key of numbered(20)) await log.put(key)
+    await engine.tables.delete(log.tenant.caller, 'app', 'orders', startMs)
+    const nowMs = startMs + 8 * 24 * hourMs
+    while ((await engine.maintenance.purgeTables(nowMs, 7)) > 0) {
+      // It goes on.
+    }
+    const dump = await engine.transfer.openDump()
+    const chunks = []
+    for await (const chunk of dump.changes()) chunks.push(chunk)
+    await dump.close()
+    expect(chunks).toEqual([])
+    await expectSound(engine)
+  })
+
+  it('changes: those who follow a table are told of its commits, until they stop', async ({ engine }) => {
+    const log = await makeLog(engine)
+    const { table, tenant } = log
+    const { table: other } = await engine.tables.create(tenant.caller, 'app', 'other', {}, startMs, 1)
+    const told: number[] = []
+    const end = engine.changes.follow(table, (seq) => told.push(seq))
+    await log.put('a')
+    await fixtureOf(engine, tenant, other).put('a')
+    const deadline = performance.now() + 5_000
+    while (told.length === 0 && performance.now() < deadline) await Bun.sleep(5)
+    expect(told.at(-1)).toBe(log.start.seq + 1)
+    end()
+    const count = told.length
+    await log.put('b')
+    await Bun.sleep(50)
+    expect(told.length).toBe(count)
+  })
+
+  it('changes: another process adds to the same log, and tells those who follow it', async ({ engine, openBeside }) => {
+    const log = await makeLog(engine)
+    const beside = await fixtureThrough(await openBeside(), log)
+    const told: number[] = []
+    const end = engine.changes.follow(log.table, (seq) => told.push(seq))
+    await Promise.all([
+      ...numbered(20).map((key) => log.put(`a${key}`)),
+      ...numbered(20).map((key) => beside.put(`b${key}`)),
+    ])
+    const deadline = performance.now() + 5_000
+    while (told.at(-1) !== log.start.seq + 40 && performance.now() < deadline) await Bun.sleep(5)
+    end()
+    expect(told.at(-1)).toBe(log.start.seq + 40)
+    const seen = await log.changes()
+    expect([seen.length, new Set(seen).size]).toEqual([40, 40])
+    await expectSound(engine)
+  })
+
+  it('changes: a walk has every live record once, by its key', async ({ engine }) => {
+    const fixture = await makeFixture(engine)
+    const keys = ['a', 'a/#', 'a/1', 'a/2', 'b', 'ab/1', 'é/ü', '\u{10000}', '\uffff', 'gone']
+    for (const name of keys) {
+      const [hashKey, rangeKey] = name.split('/')
+      const ttl = name === 'gone' ? { ttlSeconds: startSeconds - 10 } : {}
+      await fixture.put(hashKey!, { ...(rangeKey === undefined ? {} : { rangeKey }), ...ttl })
+    }
+    const names: string[] = []
+    let scan = walkAfter()
+    for (;;) {
+      const { records, next } = await engine.records.scan(fixture.table, scan, 2, startMs)
+      names.push(...records.map(({ hashKey, rangeKey }) => (rangeKey === '#' ? hashKey : `${hashKey}/${rangeKey}`)))
+      if (next === undefined) break
+      scan = walkAfter({ hashKey: next.hash!, rangeKey: next.range as string })
+    }
+    expect(names).toEqual(['a', 'a/1', 'a/2', 'ab/1', 'b', 'é/ü', '\uffff', '\u{10000}'])
+    const { records } = await engine.records.scanKeys(fixture.table, walkAfter(), 3, startMs)
+    expect(records.map(({ rangeKey }) => rangeKey)).toEqual(['#', '1', '2'])
+  })
+}
