@@ -73,7 +73,7 @@ exists with the same indices, it is printed and not changed.`,
     details: `Every write of the table then adds one small entry to a log, from which readers go on where they stopped: see
 cubby changes. With --keep none the table keeps none any more, and every reader has to begin again.`,
     flags: {
-      keep: { type: 'string', value: 'TIME|none', help: 'how long a change is kept at least: 24h, 7d; or none' },
+      keep: { type: 'string', value: 'TIME', help: 'how long a change is kept at least: 24h, 7d; or none' },
     },
     body: (args) => JSON.stringify({ keepHours: parseKeep(args) }),
     repeatable: true,

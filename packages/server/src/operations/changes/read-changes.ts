@@ -155,7 +155,7 @@ Changes come in the order of their commits. Whoever reads on from the last curso
 
 With \`waitSeconds\`, an empty page without \`more\` is held back until something comes for it. A cursor is valid for its table and \`hash\`, in every process, also after the table was deleted and restored, and for as long as the table keeps its changes.`,
     returns: 'A page of changes.',
-    note: 'With an `Accept` that names `text/event-stream` the answer is a stream: see [Streams of changes](../http-api.md#streams-of-changes). `limit` and `waitSeconds` are refused then, and `Last-Event-ID` counts before `cursor` and `from`.',
+    note: 'With an `Accept` that names `text/event-stream` the answer is a stream of server-sent events, which stays open. `limit` and `waitSeconds` are refused then, and `Last-Event-ID` counts before `cursor` and `from`.',
     codes: ['invalid_key', 'invalid_cursor', 'table_not_found', 'changes_not_kept', 'cursor_expired'],
     input: inputOf(changesSchemas.ChangesRequest, addressMembers, addressRequired),
     output: ref('ChangesResponse'),
