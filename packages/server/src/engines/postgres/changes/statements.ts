@@ -54,8 +54,9 @@ export const removeEntries: Statement = {
 /** Removes the $2 oldest entries of table $1. */
 export const removeOldest: Statement = {
   name: 'change_remove_oldest',
-  text: `delete from cubby_change as c where c.table_id = $1::bigint and c.seq < $2::bigint
-    + (select min(m.seq) from cubby_change m where m.table_id = $1::bigint)`,
+  text: `delete from cubby_change as c using (
+      select e.seq from cubby_change e where e.table_id = $1::bigint order by e.seq limit $2::bigint
+    ) as x where c.table_id = $1::bigint and c.seq = x.seq`,
 }
 
 export const removeFeed: Statement = {
