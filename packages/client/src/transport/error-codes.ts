@@ -44,6 +44,8 @@ export const errorCodes = [
   'not_a_number',
   'not_an_array',
   'key_not_active',
+  'changes_not_kept',
+  'cursor_expired',
   'idempotency_key_reused',
   'precondition_failed',
   'record_too_large',

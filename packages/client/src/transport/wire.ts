@@ -1,3 +1,5 @@
+import type { TableChanges } from './wire-changes.ts'
+
 // The JSON bodies of all requests and responses. `ttl` is in epoch seconds, every `…At` in epoch milliseconds. Fields
 // may be added to responses at any time; readers ignore unknown fields.
 
@@ -35,6 +37,8 @@ export type Indices = { readonly [S in Slot]?: IndexDeclaration }
 /** `POST /v1/:db/:table`. */
 export interface CreateTableRequest {
   indices?: Indices
+  /** The table keeps its changes: 24 hours by default. */
+  changes?: { keepHours?: number }
 }
 
 export interface ActiveTable {
@@ -44,6 +48,8 @@ export interface ActiveTable {
   indices: Indices
   status: 'active'
   createdAt: number
+  /** Absent if it keeps no changes. */
+  changes?: TableChanges
 }
 
 /** A soft-deleted table: its records are kept until `recoverableUntil`. */

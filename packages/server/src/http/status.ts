@@ -46,6 +46,8 @@ export const statusOf: Record<ErrorCode, number> = {
   not_a_number: 409,
   not_an_array: 409,
   key_not_active: 409,
+  changes_not_kept: 409,
+  cursor_expired: 410,
   idempotency_key_reused: 422,
   precondition_failed: 412,
   record_too_large: 413,
