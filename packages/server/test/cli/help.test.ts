@@ -63,10 +63,7 @@ const commands: Record<string, string[]> = {
     ...['--index', '--hash', '--eq', '--lt', '--lte', '--gt', '--gte', '--begins-with', '--ascending', '--descending'],
     ...['--limit', '--all', '--cursor', '--page', ...server],
   ],
-  changes: [
-    ...table,
-    ...['--from', '--cursor', '--hash', '--select', '--follow', '--json', ...server],
-  ],
+  changes: [...table, ...['--from', '--cursor', '--hash', '--select', '--follow', '--json', ...server]],
   'bucket create': ['--db NAME', ...server],
   'bucket list': ['--db NAME', '--deleted', '--json', ...server],
   'bucket describe': ['--db NAME', ...server],

@@ -42,7 +42,8 @@ export const changesSchemas = {
       },
       from: {
         ...fromRule,
-        description: 'Without a cursor: every record first (`start`, which is the default), or only what is committed from now on.',
+        description:
+          'Without a cursor: every record first (`start`, which is the default), or only what is committed from now on.',
       },
       hash: { ...recordKeyPart, description: 'Only the changes of records with this hash key.' },
       limit: {

@@ -11,6 +11,8 @@ export class ChangeSweep {
   readonly #db: Database
   /** The last table that was looked at in this round. */
   #lastTableId = 0
+  /** Something was removed in this round. */
+  #hasRemoved = false
 
   constructor(db: Database) {
     this.#db = db
@@ -21,16 +23,18 @@ export class ChangeSweep {
       const [found] = await this.#db.read(noOrg, bind(nextLog, this.#lastTableId))
       const row = found!.rows[0]
       if (row === undefined) {
+        const isMore = this.#hasRemoved
         this.#lastTableId = 0
-        return 0
+        this.#hasRemoved = false
+        return isMore ? 1 : 0
       }
       const [id, keepHours] = row
-      // A failed removal is passed over until the next round.
+      // One step for each log: one that grows as fast as it is swept keeps no other waiting.
       this.#lastTableId = Number(id)
       const hours = keepHours == null ? null : Number(keepHours)
       const removed = (await this.#db.reach(() => this.#sweep(Number(id), hours, nowMs, rowsMax))) ?? 0
       if (removed === 0) continue
-      if (removed === rowsMax) this.#lastTableId--
+      this.#hasRemoved = true
       return removed
     }
     return 1
