@@ -32,6 +32,12 @@ export interface IndexDeclaration {
 
 export type Indices = { readonly [S in Slot]?: IndexDeclaration }
 
+/** How long a table keeps its changes at least, and since when it does. */
+export interface TableChanges {
+  keepHours: number
+  since: number
+}
+
 /** `POST /v1/:db/:table`. */
 export interface CreateTableRequest {
   indices?: Indices
@@ -39,27 +45,15 @@ export interface CreateTableRequest {
   changes?: { keepHours?: number }
 }
 
-/** `PUT /v1/:db/:table/changes`. Null: the table keeps its changes no longer, and every cursor ends. */
-export interface KeepChangesRequest {
-  /** 1 to 168. */
-  keepHours: number | null
-}
-
-export interface KeptChanges {
-  keepHours: number
-  /** When it began. */
-  since: number
-}
-
 export interface ActiveTable {
   db: string
   table: string
   /** `{}` when there are none. */
   indices: Indices
-  /** Absent if the table does not keep its changes. */
-  changes?: KeptChanges
   status: 'active'
   createdAt: number
+  /** Absent if it keeps no changes. */
+  changes?: TableChanges
 }
 
 /** A soft-deleted table: its records are kept until `recoverableUntil`. */
@@ -288,56 +282,6 @@ export interface LoadLineError {
   code: ErrorCode
   message: string
   field?: string
-}
-
-// ── Changes ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** `POST /v1/:db/:table/changes`. A stream takes no `limit` and no `waitSeconds`. */
-export interface ChangesRequest {
-  /** The place to go on from. Null is as absent. */
-  cursor?: string | null
-  /** Without a cursor. `start`, the default: every live record first. `now`: what is committed after this request. */
-  from?: 'start' | 'now'
-  /** Only the records of this hash key. */
-  hash?: string
-  /** 1 to 1,000; 100 when absent. */
-  limit?: number
-  /** 0 to 20: how long an empty page is held back until something comes for it. */
-  waitSeconds?: number
-  select?: 'data' | 'keys'
-}
-
-/** A record as it was written, or as it is if that was the last time. */
-export interface PutChange<Data = Record<string, unknown>> extends RecordResponse<Data> {
-  op: 'put'
-}
-
-/** The same with `select: "keys"`. */
-export interface PutKeyChange extends MinimalRecordResponse {
-  op: 'put'
-}
-
-export interface DeleteChange extends RecordKey {
-  op: 'delete'
-  /** Of an expired record its `ttl`, in milliseconds. */
-  deletedAt: number
-  /** Its `ttl` has passed. */
-  expired?: true
-}
-
-export type Change<Data = Record<string, unknown>> = PutChange<Data> | DeleteChange
-
-/** With `select: "keys"` a put has no `data`. */
-export type KeyChange = PutKeyChange | DeleteChange
-
-/** A page may be short, even empty. */
-export interface ChangesResponse<Item = Change> {
-  items: Item[]
-  count: number
-  /** The place after this page. */
-  cursor: string
-  /** Whether another page is ready now. */
-  more: boolean
 }
 
 // ── API keys ─────────────────────────────────────────────────────────────────────────────────────────────────

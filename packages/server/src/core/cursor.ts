@@ -19,14 +19,14 @@ const plainFirstByte = '['.charCodeAt(0)
 /** The longest number in a cursor, as JSON. */
 const numberCharactersMax = String(Number.MIN_SAFE_INTEGER).length
 
-const refuse = (reason: string): never => {
+export const refuseCursor = (reason: string): never => {
   throw new CubbyError('invalid_cursor', `cursor ${reason}`, {
     field: 'cursor',
     hint: 'Send the cursor of the previous answer with an otherwise identical request, or leave it out for the first page.',
   })
 }
 
-const encode = (seal: CursorSeal, parts: (string | number)[]): string => {
+export const encodeParts = (seal: CursorSeal, parts: (string | number)[]): string => {
   const text = JSON.stringify(parts)
   // All numbers are padded to the same length: the length of a cursor must not show how large an id is.
   let spaces = 0
@@ -38,12 +38,12 @@ const encode = (seal: CursorSeal, parts: (string | number)[]): string => {
   return Buffer.concat([versionByte, sealed]).toString('base64url')
 }
 
-const decode = (seal: CursorSeal, cursor: unknown): unknown[] => {
-  if (typeof cursor !== 'string') return refuse(`is ${describeValue(cursor)}; it takes a string or null.`)
-  if (cursor.length > cursorCharactersMax || !/^[A-Za-z0-9_-]+$/.test(cursor)) return refuse('cannot be read.')
+export const decodeParts = (seal: CursorSeal, cursor: unknown): unknown[] => {
+  if (typeof cursor !== 'string') return refuseCursor(`is ${describeValue(cursor)}; it takes a string or null.`)
+  if (cursor.length > cursorCharactersMax || !/^[A-Za-z0-9_-]+$/.test(cursor)) return refuseCursor('cannot be read.')
   const bytes = Buffer.from(cursor, 'base64url')
   const parts = bytes[0] === sealedVersion ? readSealed(seal, cursor, bytes) : readPlain(seal, bytes)
-  return parts ?? refuse('cannot be read.')
+  return parts ?? refuseCursor('cannot be read.')
 }
 
 const readSealed = (seal: CursorSeal, cursor: string, bytes: Buffer): unknown[] | undefined => {
@@ -84,7 +84,7 @@ export const encodeScanCursor = (
   scan: Scan,
   position: Position,
   fingerprint = scanFingerprint(tableId, scan),
-): string => encode(seal, [fingerprint, position.range, position.id])
+): string => encodeParts(seal, [fingerprint, position.range, position.id])
 
 export const decodeScanCursor = (
   seal: CursorSeal,
@@ -94,10 +94,10 @@ export const decodeScanCursor = (
   fingerprint = scanFingerprint(tableId, scan),
   parts = 'table, hash, index, range and direction',
 ): Position => {
-  const [found, range, id] = decode(seal, cursor)
-  if (found !== fingerprint) return refuse(`belongs to another query: ${parts} must be those it came with.`)
+  const [found, range, id] = decodeParts(seal, cursor)
+  if (found !== fingerprint) return refuseCursor(`belongs to another query: ${parts} must be those it came with.`)
   const rangeFits = scan.index === 't' ? Number.isSafeInteger(range) : typeof range === 'string' && range.isWellFormed()
-  if (!rangeFits || !Number.isSafeInteger(id) || (id as number) < 0) return refuse('cannot be read.')
+  if (!rangeFits || !Number.isSafeInteger(id) || (id as number) < 0) return refuseCursor('cannot be read.')
   return { range: range as string | number, id: id as number }
 }
 
@@ -105,7 +105,7 @@ const isName = (value: unknown): boolean => typeof value === 'string' && /^[a-z0
 
 /** Cursors of listings. `listing` is the name of one, such as `tables:app`; `place` is where its last entry is. */
 export const encodeListCursor = (seal: CursorSeal, listing: string, position: (string | number)[]): string =>
-  encode(seal, [listing, ...position])
+  encodeParts(seal, [listing, ...position])
 
 export const decodeListCursor = (
   seal: CursorSeal,
@@ -113,10 +113,10 @@ export const decodeListCursor = (
   listing: string,
   types: ('string' | 'number')[],
 ): (string | number)[] => {
-  const [found, ...position] = decode(seal, cursor)
-  if (found !== listing) return refuse('belongs to another listing.')
+  const [found, ...position] = decodeParts(seal, cursor)
+  if (found !== listing) return refuseCursor('belongs to another listing.')
   const fits =
     position.length === types.length &&
     position.every((part, i) => (types[i] === 'number' ? Number.isSafeInteger(part) : isName(part)))
-  return fits ? (position as (string | number)[]) : refuse('cannot be read.')
+  return fits ? (position as (string | number)[]) : refuseCursor('cannot be read.')
 }

@@ -1,6 +1,7 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { ResponseRoom, Slices } from '../core/slices.ts'
 import type { Access } from '../operations/access.ts'
+import type { Feeds } from './feeds.ts'
 import type { FileBody, StoredBytes } from './file-body.ts'
 import type { KeyedRequest } from './keyed-request.ts'
 import type { Loads } from './loads.ts'
@@ -63,6 +64,8 @@ export interface Exchange extends ResponseRoom {
   now(): number
   /** The signature of the URL, for a signed upload. */
   readonly signature?: string
+  /** Those who follow tables of this server. */
+  readonly feeds: Feeds
   /** The loads of this server. */
   readonly loads: Loads
   /** The uploads of this server. */

@@ -11,6 +11,7 @@ import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import { BodyReader } from './body.ts'
 import { wantsShellHints } from './conditions.ts'
 import { type DownloadRefusal, Downloads } from './downloads.ts'
+import { Feeds } from './feeds.ts'
 import { hasEmptySegment, longNameParameters } from './file-paths.ts'
 import { FileUrlExchange, type FileUrlOptions, type FileUrlRoute, fileUrlRoutes } from './file-url-endpoint.ts'
 import { Loads } from './loads.ts'
@@ -100,6 +101,7 @@ export class Pipeline implements Shared {
   readonly log: Log
   readonly uploads: Uploads
   readonly loads = new Loads()
+  readonly feeds: Feeds
   readonly downloads: Downloads
   readonly uploadBodies = new UploadBodies(this.bodies.smallChunks)
   readonly now: () => number
@@ -113,7 +115,8 @@ export class Pipeline implements Shared {
 
   constructor(options: PipelineOptions) {
     const { log, logRequests, logSlowMs, responseCounter, fileCounter } = options
-    const { organizations } = options.engine
+    const { organizations, changes } = options.engine
+    this.feeds = new Feeds(changes)
     this.authenticator = new Authenticator(options)
     this.log = log
     this.now = options.now

@@ -11,6 +11,7 @@ import { type Authenticator, type Caller, recognize } from './authenticate.ts'
 import type { BodyHolder, BodyReader, RefuseBody } from './body.ts'
 import type { Downloads } from './downloads.ts'
 import type { Exchange } from './exchange.ts'
+import type { Feeds } from './feeds.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
 import type { KeyedRequest } from './keyed-request.ts'
 import type { Loads } from './loads.ts'
@@ -39,6 +40,7 @@ export interface Shared {
   replays: number
   readonly uploads: Uploads
   readonly loads: Loads
+  readonly feeds: Feeds
   readonly uploadBodies: UploadBodies
   now(): number
   /** The address at which the caller reached the server. */
@@ -290,6 +292,10 @@ export class RequestExchange
 
   now(): number {
     return this.shared.now()
+  }
+
+  get feeds(): Feeds {
+    return this.shared.feeds
   }
 
   get loads(): Loads {

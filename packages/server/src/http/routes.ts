@@ -4,6 +4,7 @@ import type { KeyNeeded, Method } from '../operations/operation.ts'
 import { pathNames } from '../operations/parse-input.ts'
 import type { Exchange } from './exchange.ts'
 import { withFilePaths } from './file-paths.ts'
+import { changesHandlers } from './handlers/changes.ts'
 import { fileHandlers } from './handlers/files.ts'
 import { itemHandlers } from './handlers/items.ts'
 import { recordHandlers } from './handlers/records.ts'
@@ -31,6 +32,7 @@ export interface Route<Id extends string = RoutedOperationId> {
 /** Handlers that are written by hand, because speed or streams demand it. */
 const handlers: Partial<Record<string, Handler>> = {
   ...recordHandlers,
+  ...changesHandlers,
   ...itemHandlers,
   ...fileHandlers,
   ...runHandlers,

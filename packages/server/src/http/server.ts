@@ -176,6 +176,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     async stop() {
       clearInterval(watch)
       pipeline.loads.stop()
+      pipeline.feeds.stop()
       await Promise.race([server.stop(false), untilAnswered(server)])
       await server.stop(true)
       pipeline.stop()

@@ -5,6 +5,7 @@ export const chaptersOf = {
   tables: ['Tables'],
   records: ['Records', 'Queries and batches'],
   items: ['Items'],
+  changes: ['Changes'],
   buckets: ['Buckets'],
   files: ['Files'],
   tasks: ['Tasks'],

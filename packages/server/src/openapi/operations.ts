@@ -25,6 +25,8 @@ export const tags = {
   'Queries and batches':
     'Many records at once: read in the order of an index or by their keys, or written all or none.',
   Items: 'An item is a record as the plain document that it holds: `data` alone, without keys and version around it.',
+  Changes:
+    'A table that keeps its changes has a log of them, in the order of the commits. Readers go on from their cursor and miss nothing.',
   Buckets:
     'A bucket holds files. Its name may also be that of a table. A deleted bucket can be restored for 7 days, with all its files.',
   Files: 'A file is bytes with a name, a content type and metadata. Files are private unless they are made public.',
@@ -75,6 +77,7 @@ const tagOf: Record<Exclude<Area, 'organizations'>, keyof typeof tags> = {
   tables: 'Tables',
   records: 'Records',
   items: 'Items',
+  changes: 'Changes',
   buckets: 'Buckets',
   files: 'Files',
   tasks: 'Tasks',

@@ -10,6 +10,7 @@ import { deleteBucketOperation } from './buckets/delete-bucket.ts'
 import { describeBucketOperation } from './buckets/describe-bucket.ts'
 import { listBucketsOperation } from './buckets/list-buckets.ts'
 import { restoreBucketOperation } from './buckets/restore-bucket.ts'
+import { readChangesOperation } from './changes/read-changes.ts'
 import { changeFileOperation } from './files/change-file.ts'
 import { deleteFileOperation } from './files/delete-file.ts'
 import { getFileOperation } from './files/get-file.ts'
@@ -47,6 +48,7 @@ import type { Schema } from './schema.ts'
 import { createTableOperation } from './tables/create-table.ts'
 import { deleteTableOperation } from './tables/delete-table.ts'
 import { describeTableOperation } from './tables/describe-table.ts'
+import { keepChangesOperation } from './tables/keep-changes.ts'
 import { listDatabasesOperation } from './tables/list-databases.ts'
 import { listTablesOperation } from './tables/list-tables.ts'
 import { restoreTableOperation } from './tables/restore-table.ts'
@@ -69,6 +71,7 @@ export const operations = [
   createTableOperation,
   deleteTableOperation,
   restoreTableOperation,
+  keepChangesOperation,
   putRecordOperation,
   patchRecordOperation,
   queryRecordsOperation,
@@ -82,6 +85,7 @@ export const operations = [
   putItemOperation,
   patchItemOperation,
   deleteItemOperation,
+  readChangesOperation,
   listBucketsOperation,
   describeBucketOperation,
   createBucketOperation,

@@ -14,6 +14,7 @@ export type Area =
   | 'tables'
   | 'records'
   | 'items'
+  | 'changes'
   | 'buckets'
   | 'files'
   | 'tasks'

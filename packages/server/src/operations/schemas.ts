@@ -1,5 +1,6 @@
 import { apiKeySchemas, ownKeySchemas } from './api-keys/schemas.ts'
 import { bucketSchemas } from './buckets/schemas.ts'
+import { changesSchemas } from './changes/schemas.ts'
 import { fileSchemas } from './files/schemas.ts'
 import { urlSchemas } from './files/url-schemas.ts'
 import { itemSchemas } from './items/schemas.ts'
@@ -13,6 +14,7 @@ export const schemas = {
   ...tableSchemas,
   ...recordSchemas,
   ...itemSchemas,
+  ...changesSchemas,
   ...bucketSchemas,
   ...fileSchemas,
   ...urlSchemas,

@@ -1,3 +1,4 @@
+import { parseNewChanges } from '../../core/changes/keep-hours.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { refuseUnknownMembers } from '../../core/members.ts'
 import { type Indices, parseIndices } from '../../core/tables/indices.ts'
@@ -11,15 +12,17 @@ import { addressMembers, addressRequired, tableSchemas } from './schemas.ts'
 
 interface CreateTableInput extends TableAddress {
   indices: Indices
+  /** Absent: it keeps no changes. */
+  keepHours?: number
 }
 
 /** Creating an existing table with the same indices is not an error. */
 const createTable = async (
   access: Access,
-  { db, table: name, indices }: CreateTableInput,
+  { db, table: name, indices, keepHours }: CreateTableInput,
   nowMs: number,
 ): Promise<{ table: Table; created: boolean }> => {
-  const result = await access.engine.tables.create(callerOf(access), db, name, indices, nowMs)
+  const result = await access.engine.tables.create(callerOf(access), db, name, indices, nowMs, keepHours)
   if (!result.created && JSON.stringify(result.table.indices) !== JSON.stringify(indices)) {
     throw new CubbyError('table_exists', `The table ${name} exists with other indices, and indices are immutable.`, {
       field: 'indices',
@@ -39,8 +42,8 @@ export const createTableOperation = defineOperation({
   command: 'table create {table} --db {db}',
   tool: 'create_table',
   read({ members }) {
-    refuseUnknownMembers(members, ['indices'])
-    return { indices: parseIndices(members.indices) }
+    refuseUnknownMembers(members, ['indices', 'changes'])
+    return { indices: parseIndices(members.indices), keepHours: parseNewChanges(members.changes) }
   },
   run: createTable,
   present: ({ table }) => tableJson(table),

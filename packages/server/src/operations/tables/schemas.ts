@@ -34,6 +34,7 @@ const tableFields = {
   table: ref('Name'),
   indices: ref('Indices'),
   createdAt: milliseconds('When the table was created.'),
+  changes: ref('TableChanges'),
 }
 
 export const tableSchemas = {
@@ -57,7 +58,10 @@ export const tableSchemas = {
     additionalProperties: false,
   },
   CreateTableRequest: closed(
-    objectOf<CreateTableRequest>('The properties of the new table.', [], { indices: ref('Indices') }),
+    objectOf<CreateTableRequest>('The properties of the new table.', [], {
+      indices: ref('Indices'),
+      changes: ref('CreateTableChanges'),
+    }),
   ),
   RestoreTableRequest: closed(
     objectOf<RestoreTableRequest>('Which table to restore, if several with the same name were deleted.', [], {
