@@ -10,7 +10,7 @@ import { EventParser, type StreamEvent } from './event-parser.ts'
 import { StreamPlace } from './stream-place.ts'
 
 /** The server sends something at once. A stream of which nothing has arrived by then does not come through. */
-const firstBytesMs = 5_000
+const firstBytesMs = 6_000
 /** The server sends something every 15 s. */
 const silenceMs = 40_000
 /** So many streams in a row may end without an event. */
