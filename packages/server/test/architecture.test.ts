@@ -148,6 +148,7 @@ describe('who may import whom', () => {
     expect(by('http/exchange.ts').sort()).toEqual([
       'core/awaitable.ts',
       'core/slices.ts',
+      'http/feeds.ts',
       'http/file-body.ts',
       'http/keyed-request.ts',
       'http/loads.ts',

@@ -355,8 +355,10 @@ describe('the generated pages', () => {
     const needs: Record<string, string> = { read: 'any', write: 'secret', 'manage-keys': 'secret, unlimited' }
     const served = Object.entries(routes).flatMap(([path, methods]) =>
       Object.entries(methods)
-        // `query`, `find`, `batch`, `load` and `restore` are hash keys like any other for GET and DELETE.
-        .filter(([method]) => !/\/(query|find|batch|load|restore)$/.test(path) || method === 'POST')
+        // `query`, `find`, `batch`, `load`, `restore` and `changes` are hash keys like any other for GET and DELETE.
+        .filter(
+          ([method]) => !/\/(query|find|batch|load|restore|changes)$/.test(path) || !['GET', 'DELETE'].includes(method),
+        )
         .map(([method, route]) => [`${method} ${path}`, needs[route.keyNeeded]!]),
     )
     const listed = tableRows(section('docs/http-api.md', '## Routes')).map(([route, , key]) => [

@@ -70,7 +70,18 @@ describe('the document', () => {
 
   test('is in parts by area, each a valid document of its own, which together have all operations', async () => {
     const parts: Json[] = []
-    for (const area of ['tables', 'records', 'items', 'buckets', 'files', 'tasks', 'runs', 'api-keys', 'service']) {
+    for (const area of [
+      'tables',
+      'records',
+      'items',
+      'changes',
+      'buckets',
+      'files',
+      'tasks',
+      'runs',
+      'api-keys',
+      'service',
+    ]) {
       const { status, body: part } = await server.request('GET', `/openapi.json?area=${area}`)
       const validator = new Validator()
       const { valid, errors } = await validator.validate(structuredClone(part))
@@ -93,7 +104,7 @@ describe('the document', () => {
     const { status, body } = await server.request('GET', '/openapi.json?area=record')
     expect([status, body.error.code, body.error.field]).toEqual([400, 'invalid_request', 'area'])
     expect(body.error.hint).toStartWith(
-      'Parts: tables, records, items, buckets, files, tasks, runs, api-keys, service.',
+      'Parts: tables, records, items, changes, buckets, files, tasks, runs, api-keys, service.',
     )
   })
 

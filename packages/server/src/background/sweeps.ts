@@ -5,10 +5,13 @@ import type { Maintenance } from '../store/maintenance.ts'
 import type { Runs } from '../store/runs.ts'
 import { type Background, inBackground, type Job } from './paced-steps.ts'
 
+/** Old changes per step. They are neighbours, so to remove so many takes about a millisecond. */
+const changesMax = 1_000
+
 export interface SweepOptions {
   maintenance: Pick<
     Maintenance,
-    'sweepExpired' | 'sweepStepRows' | 'purgeTables' | 'purgeOrganizations' | 'sweepIdempotencyKeys'
+    'sweepExpired' | 'sweepStepRows' | 'sweepChanges' | 'purgeTables' | 'purgeOrganizations' | 'sweepIdempotencyKeys'
   >
   runs: Pick<Runs, 'sweepFinished'>
   now(): number
@@ -20,8 +23,8 @@ export interface SweepOptions {
 }
 
 /**
- * Permanently removes data that can no longer be read or is no longer kept: expired records, finished runs, idempotency keys,
- * and deleted tables and organizations that can no longer be restored.
+ * Permanently removes data that can no longer be read or is no longer kept: expired records, old changes, finished runs,
+ * idempotency keys, and deleted tables and organizations that can no longer be restored.
  * Each step is one small commit between the commits of writers. After a stop or a crash it continues at the next start.
  */
 export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }: SweepOptions): Background => {
@@ -30,6 +33,7 @@ export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }
   const failed = (error: unknown): void => log('warn', 'sweep failed; it is retried later', { cause: String(error) })
   const jobs: Job[] = [
     { step: () => maintenance.sweepExpired(heldNow(), maintenance.sweepStepRows ?? sweepRowsMax), failed },
+    { step: () => maintenance.sweepChanges(heldNow(), changesMax), failed },
     { step: () => runs.sweepFinished(heldNow(), sweepRowsMax), failed },
     { step: () => maintenance.sweepIdempotencyKeys(heldNow(), sweepRowsMax), failed },
     { step: () => maintenance.purgeTables(heldNow(), sweepRowsMax), failed },

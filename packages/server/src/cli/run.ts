@@ -8,6 +8,7 @@ import { didYouMean, parseArguments, UsageError } from './arguments.ts'
 import type { CliCommand } from './command.ts'
 import { backupCommands } from './commands/backup.ts'
 import { bucketCommands } from './commands/bucket.ts'
+import { changesCommand } from './commands/changes.ts'
 import { compactCommand } from './commands/compact.ts'
 import { completionCommands } from './commands/completion.ts'
 import { consoleLinkCommand } from './commands/console.ts'
@@ -51,6 +52,7 @@ export const commands: CliCommand[] = [
   patchCommand,
   deleteCommand,
   queryCommand,
+  changesCommand,
   ...bucketCommands,
   ...filesCommands,
   ...tasksCommands,

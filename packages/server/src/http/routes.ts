@@ -40,12 +40,14 @@ const handlers: Partial<Record<string, Handler>> = {
 
 export type RouteTable = Record<string, Partial<Record<Method, Route>>>
 
-/** The verbs for POST below a table, which are ordinary hash keys for other methods. */
-export const verbs: readonly string[] = routed.flatMap(({ route }) => literalHashKey(route!.path) ?? []).sort()
+/** The verbs for POST and PUT below a table, which are ordinary hash keys for other methods. */
+export const verbs: readonly string[] = [
+  ...new Set(routed.flatMap(({ route }) => literalHashKey(route!.path) ?? [])),
+].sort()
 
 const isOfRecord = (path: string): boolean => pathNames(path).includes('hashKey')
 
-/** Tells whether the path names a record by a word that is a verb for POST: `GET /v1/:db/:table/query`. */
+/** Tells whether the path names a record by a word that is a verb for other methods: `GET /v1/:db/:table/query`. */
 export const isVerbAsKey = (path: string, operationId: string): boolean =>
   literalHashKey(path) !== undefined && routed.some(({ id, route }) => id === operationId && isOfRecord(route!.path))
 

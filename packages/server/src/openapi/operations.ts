@@ -71,7 +71,7 @@ export interface HttpOperation {
   examples: HttpExample[]
 }
 
-const verbsAreKeys = `The words ${verbs.map((verb) => `\`${verb}\``).join(', ')} are verbs only for POST: here they are ordinary hash keys.`
+const verbsAreKeys = `The words ${verbs.map((verb) => `\`${verb}\``).join(', ')} are verbs only for POST and PUT: here they are ordinary hash keys.`
 
 const tagOf: Record<Exclude<Area, 'organizations'>, keyof typeof tags> = {
   tables: 'Tables',

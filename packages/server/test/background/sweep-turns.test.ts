@@ -7,7 +7,7 @@ import { eventually } from '../harness.ts'
 // A tenant decides how much one kind of sweep has to do: records that expire as fast as they are removed, or a row on a damaged
 // page. The other kinds must go on beside it, otherwise nothing is removed for anybody.
 
-type Kind = 'expired' | 'runs' | 'keys' | 'tables' | 'organizations'
+type Kind = 'expired' | 'changes' | 'runs' | 'keys' | 'tables' | 'organizations'
 
 let steps: Kind[]
 /** The result, or the error, of each step of a kind. */
@@ -18,7 +18,14 @@ let sweeps: Background
 beforeEach(() => {
   steps = []
   warnings = []
-  outcome = { expired: () => 0, runs: () => 0, keys: () => 0, tables: () => 0, organizations: () => 0 }
+  outcome = {
+    expired: () => 0,
+    changes: () => 0,
+    runs: () => 0,
+    keys: () => 0,
+    tables: () => 0,
+    organizations: () => 0,
+  }
 })
 afterEach(() => sweeps.stop())
 
@@ -31,6 +38,7 @@ const start = (everyMs: number): void => {
     maintenance: {
       sweepExpired: step('expired'),
       sweepIdempotencyKeys: step('keys'),
+      sweepChanges: step('changes'),
       purgeTables: step('tables'),
       purgeOrganizations: step('organizations'),
     },
@@ -52,7 +60,7 @@ test('an engine says how many expired records a step removes, if it is not the u
     rows.push(rowsMax)
     return 0
   }
-  const others = { sweepIdempotencyKeys: none, purgeTables: none, purgeOrganizations: none }
+  const others = { sweepIdempotencyKeys: none, sweepChanges: none, purgeTables: none, purgeOrganizations: none }
   for (const own of [{}, { sweepStepRows: 1_000 }]) {
     const count = rows.length
     sweeps = startSweeps({
@@ -75,7 +83,16 @@ test('a sweep that never comes to an end keeps no other from its work', async ()
   expect(tables).toBe(0)
   expect(countOf('organizations')).toBeGreaterThan(0)
   // Each that has something left has a step before the first has its next one.
-  expect(steps.slice(0, 7)).toEqual(['expired', 'runs', 'keys', 'tables', 'organizations', 'expired', 'tables'])
+  expect(steps.slice(0, 8)).toEqual([
+    'expired',
+    'changes',
+    'runs',
+    'keys',
+    'tables',
+    'organizations',
+    'expired',
+    'tables',
+  ])
 })
 
 test('a sweep that had nothing left is asked again, also while another never comes to an end', async () => {
@@ -92,6 +109,6 @@ test('a sweep that fails keeps no other from its work, and is retried', async ()
   }
   start(1)
   await until('it is retried', () => countOf('expired') >= 3 && countOf('organizations') >= 3)
-  expect(steps.slice(0, 5)).toEqual(['expired', 'runs', 'keys', 'tables', 'organizations'])
+  expect(steps.slice(0, 6)).toEqual(['expired', 'changes', 'runs', 'keys', 'tables', 'organizations'])
   expect(warnings).toEqual(Array(2).fill('warn: sweep failed; it is retried later'))
 })

@@ -78,6 +78,7 @@ export const purgeCases = (it: Case): void => {
       },
       purgeOrganizations: async () => 0,
       sweepIdempotencyKeys: async () => 0,
+      sweepChanges: async () => 0,
     } satisfies SweepOptions['maintenance']
     const sweeps = startSweeps({
       maintenance: watched,

@@ -90,7 +90,10 @@ describe('a line of a record', () => {
 
 test('a line of a table is its declaration', () => {
   const indices = { i1: { hashField: 'status', rangeField: 'at' }, i3: { hashField: 'x' } }
-  expect(parseLine(tableLine('app', 'orders', indices))).toEqual({ kind: 'table', db: 'app', table: 'orders', indices })
+  const line = { kind: 'table' as const, db: 'app', table: 'orders', indices, keepHours: undefined }
+  expect(parseLine(tableLine('app', 'orders', indices))).toEqual(line)
+  expect(tableLine('app', 'orders', indices)).not.toContain('changes')
+  expect(parseLine(tableLine('app', 'orders', indices, { keepHours: 7 }))).toEqual({ ...line, keepHours: 7 })
 })
 
 describe('a line is refused, with the reason of the HTTP API', () => {

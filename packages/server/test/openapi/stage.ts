@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import type { Json } from '../harness.ts'
 
 const varying = new Set(
-  'updatedAt createdAt deletedAt recoverableUntil revokedAt nextRunAt runAt finishedAt lease leaseUntil id key masked secret secretKey publicKey cursor requestId url rolledFrom rolledTo'.split(
+  'updatedAt createdAt deletedAt recoverableUntil revokedAt nextRunAt runAt finishedAt lease leaseUntil id key masked secret secretKey publicKey cursor requestId url rolledFrom rolledTo since'.split(
     ' ',
   ),
 )

@@ -49,6 +49,7 @@ const readOnly = [
   'listTables',
   'queryRecords',
   'queryRuns',
+  'readChanges',
 ]
 const ofKeys = ['createApiKey', 'listApiKeys', 'revokeApiKey', 'rollApiKey']
 

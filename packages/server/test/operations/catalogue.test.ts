@@ -118,7 +118,7 @@ describe('every entry', () => {
     for (const [id, entry] of Object.entries(entries)) {
       expect([id, entry.id, entry.input.type, entry.examples.length > 0]).toEqual([id, id, 'object', true])
       for (const text of [entry.summary, entry.description, entry.returns]) expect(text).toMatch(/^[A-Z]/)
-      expect(entry.effect === 'reads').toBe(/^(list|get|find|describe|query)/.test(id))
+      expect(entry.effect === 'reads').toBe(/^(list|get|find|describe|query|read)/.test(id))
     }
   })
 

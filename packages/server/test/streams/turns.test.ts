@@ -5,6 +5,7 @@ import { Arrivals } from '../../src/http/arrivals.ts'
 import type { Authenticator } from '../../src/http/authenticate.ts'
 import { BodyReader } from '../../src/http/body.ts'
 import { Downloads } from '../../src/http/downloads.ts'
+import { Feeds } from '../../src/http/feeds.ts'
 import { Loads } from '../../src/http/loads.ts'
 import { Pipeline, type PipelineOptions } from '../../src/http/pipeline.ts'
 import { RequestExchange } from '../../src/http/request-exchange.ts'
@@ -52,6 +53,7 @@ const makeExchanges = (count = 1, chunksOfEach = chunks) => {
     log: () => {},
     setIdleTimeout: () => {},
     uploads: new Uploads(),
+    feeds: new Feeds({ follow: () => () => {} }),
     loads: new Loads(),
     uploadBodies: new UploadBodies(new SmallChunks()),
     replays: 0,

@@ -95,7 +95,7 @@ const exportTables = async (db: string, tables: SourceTable[], openOutput: () =>
   let records = 0
   try {
     for (const table of tables) {
-      await out.write(tableLine(db, table.name, table.indices))
+      await out.write(tableLine(db, table.name, table.indices, table.changes))
       const toLine = recordLines(db, table.name)
       for await (const chunk of table.records()) {
         await out.write(chunk.map(toLine).join(''))

@@ -13,7 +13,7 @@ import { taskJson } from '../../operations/tasks/present-task.ts'
 import { tableFault } from '../../operations/transfer/check-names.ts'
 import type { TableKind } from '../../store/tables.ts'
 import type { Dump, DumpedOrganization, DumpedTable, DumpedTask } from '../../store/transfer.ts'
-import { liveRecords } from './export-source.ts'
+import { keptChanges, liveRecords } from './export-source.ts'
 import type { WriteFileBytes } from './file-bytes.ts'
 import { minifyJson, recordLines, tableLine } from './ndjson.ts'
 import { type LineWriter, writeToFile } from './write-lines.ts'
@@ -130,8 +130,8 @@ const exportTables = async (
 ): Promise<void> => {
   if (tables.length === 0) return
   await withLines(join(dir, 'records.ndjson'), async (out) => {
-    for (const { id, db, name, indices } of tables) {
-      await out.write(tableLine(db, name, indices))
+    for (const { id, db, name, indices, changes } of tables) {
+      await out.write(tableLine(db, name, indices, keptChanges(changes)))
       const toLine = recordLines(db, name)
       for await (const records of liveRecords(dump, id, nowMs)) {
         await out.write(records.map(toLine).join(''))

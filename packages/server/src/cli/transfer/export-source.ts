@@ -7,16 +7,17 @@ import { noRangeKey } from '../../core/records/record-key.ts'
 import type { Indices } from '../../core/tables/indices.ts'
 import { openEngine, type StoreLocation } from '../../engines/open-engine.ts'
 import { openClock } from '../../process/clock.ts'
-import type { TableKind } from '../../store/tables.ts'
+import type { TableChanges, TableKind } from '../../store/tables.ts'
 import type { Dump, DumpedTable } from '../../store/transfer.ts'
 import { requireOrganization } from '../target/organization.ts'
 import type { Remote } from '../target/remote.ts'
-import type { RecordTexts } from './ndjson.ts'
+import type { LineChanges, RecordTexts } from './ndjson.ts'
 import { memberTexts, queryPages } from './pages.ts'
 
 export interface SourceTable {
   name: string
   indices: Indices
+  changes: LineChanges | undefined
   /** undefined if counting would cost as much as reading. */
   count: number | undefined
   records(): AsyncIterable<RecordTexts[]>
@@ -51,9 +52,10 @@ export const openStoreSource = async (location: StoreLocation, org: string): Pro
         found.sort((a, b) => (a.name < b.name ? -1 : 1))
         const counts: number[] = []
         for (const { id } of found) counts.push(await snapshot.countRecords(id))
-        return found.map(({ id, name, indices }, i) => ({
+        return found.map(({ id, name, indices, changes }, i) => ({
           name,
           indices,
+          changes: keptChanges(changes),
           count: counts[i],
           records: () => liveRecords(snapshot, id, nowMs),
         }))
@@ -111,16 +113,32 @@ const countListed = async (remote: Remote, kind: LeftOut, db: string): Promise<n
   }
 }
 
+interface ListedTable {
+  table: string
+  indices: Indices
+  changes?: LineChanges & { since: number }
+}
+
+/** Nothing of the log is exported, so its beginning does not matter. */
+export const keptChanges = (changes: TableChanges | null): LineChanges | undefined =>
+  changes === null || changes.keepHours === null ? undefined : { keepHours: changes.keepHours }
+
 const listTables = async (remote: Remote, db: string): Promise<SourceTable[]> => {
   const tables: SourceTable[] = []
   for (let cursor = ''; ; ) {
     const after = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
     const path = `/v1/${db}?limit=${pageRowsMax}${after}`
     const page = JSON.parse(await remote.request({ method: 'GET', path, repeatable: true }))
-    for (const { table, indices } of page.tables as { table: string; indices: Indices }[]) {
+    for (const { table, indices, changes } of page.tables as ListedTable[]) {
       // Paths of requests are made of it.
       if (!isName(table)) throw new OperatorError(`the server names a table ${JSON.stringify(table)}, which is no name`)
-      tables.push({ name: table, indices, count: undefined, records: () => queriedRecords(remote, db, table) })
+      tables.push({
+        name: table,
+        indices,
+        changes: changes && { keepHours: changes.keepHours },
+        count: undefined,
+        records: () => queriedRecords(remote, db, table),
+      })
     }
     if (page.cursor === null) return tables
     cursor = page.cursor

@@ -128,7 +128,7 @@ export class LineImporter {
   async #declare(line: Extract<Line, { kind: 'table' }>, number: number): Promise<void> {
     const { db, name, path } = this.#address(line)
     await this.#sendAndWait(path)
-    const table = await this.#target.createTable(db, name, line.indices)
+    const table = await this.#target.createTable(db, name, line.indices, line.keepHours)
     // Declared a second time, as in concatenated files: it is still the table that this import created.
     const isNew = table.isNew || this.#tables.get(path)?.isNew === true
     this.#tables.set(path, { ...table, isNew })

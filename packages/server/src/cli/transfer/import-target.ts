@@ -48,7 +48,7 @@ export interface ImportTarget {
   readonly batchBytesMax: number
   readonly batchesAtOnceMax: number
   /** The new table, or the existing one with any indices. */
-  createTable(db: string, table: string, indices: Indices): Promise<ImportTable>
+  createTable(db: string, table: string, indices: Indices, keepHours?: number): Promise<ImportTable>
   findTable(db: string, table: string): Promise<ImportTable | undefined>
   /** No two of the records have the same key. */
   write(table: ImportTable, records: ImportRecord[]): Promise<WriteReport>
@@ -81,8 +81,9 @@ class StoreTarget implements ImportTarget {
     return { orgId: this.#orgId, apiKey: undefined }
   }
 
-  async createTable(db: string, name: string, indices: Indices): Promise<StoreTable> {
-    const { table, created } = await this.#engine.tables.create(this.#caller, db, name, indices, this.#now())
+  async createTable(db: string, name: string, indices: Indices, keepHours?: number): Promise<StoreTable> {
+    const { tables } = this.#engine
+    const { table, created } = await tables.create(this.#caller, db, name, indices, this.#now(), keepHours)
     return { db, name, indices: table.indices, isNew: created, stored: table }
   }
 
@@ -157,10 +158,11 @@ class ServerTarget implements ImportTarget {
     return this.#takesLoads ? loadsOfOrganizationMax / 2 : 8
   }
 
-  async createTable(db: string, name: string, indices: Indices): Promise<ImportTable> {
+  async createTable(db: string, name: string, indices: Indices, keepHours?: number): Promise<ImportTable> {
+    const changes = keepHours === undefined ? undefined : { keepHours }
     const path = `/v1/${db}/${name}`
     try {
-      await this.#remote.request({ method: 'POST', path, body: JSON.stringify({ indices }), repeatable: true })
+      await this.#remote.request({ method: 'POST', path, body: JSON.stringify({ indices, changes }), repeatable: true })
       return { db, name, indices, isNew: false }
     } catch (error) {
       if (!(error instanceof CubbyError && error.code === 'table_exists')) throw error

@@ -1,3 +1,4 @@
+import { parseNewChanges } from '../../core/changes/keep-hours.ts'
 import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { ttlSecondsMax } from '../../core/limits.ts'
@@ -10,7 +11,7 @@ import { checkJson } from '../../core/text/json-scan.ts'
 import { outline, readEnvelope, valueSpan } from '../../core/text/json-span.ts'
 
 // The format of export and import: one JSON object per line. A table's declaration,
-//   {"db":"app","table":"orders","indices":{"i1":{"hashField":"status"}}}
+//   {"db":"app","table":"orders","indices":{"i1":{"hashField":"status"}},"changes":{"keepHours":24}}
 // then its records,
 //   {"db":"app","table":"orders","hashKey":"o-1","rangeKey":"…","data":{…},"ttl":…,"updatedAt":…}
 
@@ -29,8 +30,13 @@ export const minifyJson = (text: string): string => {
   return from === 0 ? text : out + text.slice(from)
 }
 
-export const tableLine = (db: string, table: string, indices: Indices): string =>
-  `${JSON.stringify({ db, table, indices })}\n`
+/** How a table keeps its changes, in its line. Absent: it keeps none. */
+export interface LineChanges {
+  keepHours: number
+}
+
+export const tableLine = (db: string, table: string, indices: Indices, changes?: LineChanges): string =>
+  `${JSON.stringify({ db, table, indices, changes })}\n`
 
 /** The members of a record as JSON texts. */
 export interface RecordTexts {
@@ -58,7 +64,7 @@ interface Addressed {
 }
 
 export type Line =
-  | (Addressed & { kind: 'table'; indices: Indices })
+  | (Addressed & { kind: 'table'; indices: Indices; keepHours: number | undefined })
   | (Addressed & { kind: 'record'; record: RecordToPut; updatedAtMs: number | undefined })
 
 const addressFields = ['db', 'table'] as const
@@ -71,8 +77,9 @@ export const parseLine = (text: string): Line => {
   const db = members.db === undefined ? undefined : parseName(members.db, 'db')
   const table = members.table === undefined ? undefined : parseName(members.table, 'table')
   if (Object.hasOwn(members, 'indices') && !Object.hasOwn(members, 'hashKey')) {
-    refuseUnknownMembers(members, [...addressFields, 'indices'])
-    return { kind: 'table', db, table, indices: parseIndices((outline(text) as Members).indices) }
+    refuseUnknownMembers(members, [...addressFields, 'indices', 'changes'])
+    const { indices, changes } = outline(text) as Members
+    return { kind: 'table', db, table, indices: parseIndices(indices), keepHours: parseNewChanges(changes) }
   }
   const record = parseRecordToPut(members, text, data, undefined, '', [...addressFields, 'updatedAt'])
   return { kind: 'record', db, table, record, updatedAtMs: parseUpdatedAt(members.updatedAt) }

@@ -16,7 +16,7 @@ export interface PageText {
 }
 
 /** `list`: the member with the items. */
-const splitPage = (text: string, list = 'items'): PageText => {
+export const splitPage = (text: string, list = 'items'): PageText => {
   const [items, folders]: [string[], string[]] = [[], []]
   let count = 0
   let cursor: string | null = null

@@ -1,3 +1,5 @@
+import { refuseCursor } from '../cursor.ts'
+import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { pageRowsDefault, pageRowsMax } from '../limits.ts'
 import { type Members, parseLimit, refuseUnknownMembers } from '../members.ts'
@@ -18,7 +20,7 @@ export const selectRule = {
 } as const satisfies Scalar
 
 export interface ChangesRequest {
-  cursor: unknown
+  cursor: string | undefined
   /** Used without a cursor. */
   from: (typeof fromRule.enum)[number]
   hash: string | undefined
@@ -27,9 +29,15 @@ export interface ChangesRequest {
   select: (typeof selectRule.enum)[number]
 }
 
+/** Only the feed that it belongs to can read it. */
+const parseCursor = (value: unknown): string | undefined => {
+  if (value === undefined || value === null || typeof value === 'string') return value ?? undefined
+  return refuseCursor(`is ${describeValue(value)}; it takes a string or null.`)
+}
+
 export const parseChangesRequest = (members: Members): ChangesRequest => {
   refuseUnknownMembers(members, ['cursor', 'from', 'hash', 'limit', 'waitSeconds', 'select'])
-  const cursor = members.cursor ?? undefined
+  const cursor = parseCursor(members.cursor)
   const from = readScalar(fromRule, members.from, 'from') ?? 'start'
   if (cursor !== undefined && members.from !== undefined) {
     throw new CubbyError('invalid_request', 'from is given together with cursor; a request takes one of them.', {

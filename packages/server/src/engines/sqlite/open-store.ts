@@ -1,7 +1,7 @@
 import type { Log } from '../../core/log.ts'
 import type { Caller } from '../../store/api-keys.ts'
 import type { Table } from '../../store/tables.ts'
-import { LogFollowers } from './changes/changes.ts'
+import { LogFollowers } from './changes/log-followers.ts'
 import type { Connection } from './connection.ts'
 import type { Damage } from './disk/damage.ts'
 import { FileWatch } from './disk/file-watch.ts'

@@ -8,9 +8,21 @@ import { type Access, parseAddress, type TableAddress } from '../access.ts'
 import { inOrders } from '../example.ts'
 import { requireTable } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
+import { first, second, withoutData } from '../records/examples.ts'
 import type { Waiting } from '../runs/waiting.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
+import {
+  askFromNow,
+  deleteSecond,
+  firstCursor,
+  fromNow,
+  goneSecond,
+  keepForADay,
+  keepNone,
+  nextCursor,
+  putOf,
+} from './examples.ts'
 import { type FeedPage, type FeedReader, placeAtHead, placeAtStart, readFeed } from './feed-pages.ts'
 import { changesSchemas } from './schemas.ts'
 
@@ -143,12 +155,80 @@ Changes come in the order of their commits. Whoever reads on from the last curso
 
 With \`waitSeconds\`, an empty page without \`more\` is held back until something comes for it. A cursor is valid for its table and \`hash\`, in every process, also after the table was deleted and restored, and for as long as the table keeps its changes.`,
     returns: 'A page of changes.',
-    note: 'With an `Accept` that names `text/event-stream` the answer is a stream: see [Streams of changes](../http-api.md#streams-of-changes). `limit` and `waitSeconds` are refused then, and `Last-Event-ID` counts before `cursor` and `from`.',
+    note: 'With an `Accept` that names `text/event-stream` the answer is a stream of server-sent events, which stays open. `limit` and `waitSeconds` are refused then, and `Last-Event-ID` counts before `cursor` and `from`.',
     codes: ['invalid_key', 'invalid_cursor', 'table_not_found', 'changes_not_kept', 'cursor_expired'],
     input: inputOf(changesSchemas.ChangesRequest, addressMembers, addressRequired),
     output: ref('ChangesResponse'),
     client: { on: 'table', method: 'readChanges', result: 'page' },
     examples: [
+      {
+        name: 'fromTheStart',
+        summary: 'The first page: every record, one after the other',
+        given: [keepForADay],
+        input: { ...inOrders, limit: 1 },
+        output: { items: [putOf(first)], count: 1, cursor: firstCursor, more: true },
+      },
+      {
+        name: 'goOn',
+        summary: 'What is committed after an earlier page',
+        given: [keepForADay, askFromNow, deleteSecond],
+        input: { ...inOrders, cursor: firstCursor, waitSeconds: 20 },
+        output: { items: [goneSecond], count: 1, cursor: nextCursor, more: false },
+      },
+      {
+        name: 'fromNow',
+        summary: 'A cursor for what is committed from now on',
+        given: [keepForADay],
+        ...fromNow,
+      },
+      {
+        name: 'ofOneHashKey',
+        summary: 'The keys of the records of one customer',
+        given: [keepForADay],
+        input: { ...inOrders, hash: 'ada', select: 'keys' },
+        output: {
+          items: [putOf(withoutData(first)), putOf(withoutData(second))],
+          count: 2,
+          cursor: firstCursor,
+          more: false,
+        },
+      },
+      {
+        name: 'bothPlaces',
+        summary: 'A cursor and a beginning',
+        given: [keepForADay],
+        input: { ...inOrders, from: 'now', cursor: firstCursor },
+        error: {
+          code: 'invalid_request',
+          message: 'from is given together with cursor; a request takes one of them.',
+          field: 'from',
+          hint: 'Leave from out to read on from the cursor, or cursor to begin again.',
+        },
+      },
+      {
+        name: 'otherHash',
+        summary: 'The cursor of other changes',
+        given: [keepForADay, askFromNow],
+        input: { ...inOrders, hash: 'ada', cursor: firstCursor },
+        error: {
+          code: 'invalid_cursor',
+          message: 'cursor belongs to other changes: table and hash must be those it came with.',
+          field: 'cursor',
+          hint: 'Send the cursor of the previous answer with an otherwise identical request, or leave it out for the first page.',
+        },
+      },
+      {
+        name: 'begunAgain',
+        summary: 'A cursor of changes that were ended since',
+        given: [keepForADay, askFromNow, keepNone, keepForADay],
+        input: { ...inOrders, cursor: firstCursor },
+        error: {
+          code: 'cursor_expired',
+          message: 'The cursor is older than the changes that are kept, or from a later state of the store.',
+          field: 'cursor',
+          hint: ['Begin again: leave cursor out, or ', { send: { from: 'start' } }, '.'],
+        },
+      },
       {
         name: 'notKept',
         summary: 'A table that keeps no changes',
@@ -156,7 +236,7 @@ With \`waitSeconds\`, an empty page without \`more\` is held back until somethin
         error: {
           code: 'changes_not_kept',
           message: 'The table orders keeps no changes.',
-          hint: 'Let it keep them, for a day or longer: PUT /v1/app/orders/changes.',
+          hint: ['Let it keep them, for a day or longer: ', call('keepChanges', inOrders), '.'],
         },
       },
     ],

@@ -1,6 +1,7 @@
 import { bodyBytesMax } from '../../core/limits.ts'
 import { parseObject, refuseUnknownMembers } from '../../core/members.ts'
 import { type Patch, parsePatchMembers } from '../../core/records/patch.ts'
+import { parseTtl } from '../../core/records/record-data.ts'
 import { parseRecordToPatch } from '../../core/records/record-patch.ts'
 import { checkJson } from '../../core/text/json-scan.ts'
 import { shallowValue, valueSpan } from '../../core/text/json-span.ts'
@@ -28,6 +29,8 @@ const parseInput = (text: string, nowMs: number): PatchRecordInput => {
   refuseUnknownMembers(members, ['collection', 'id', 'rangeKey', 'merge', 'ttl', 'ifUpdatedAt'])
   const { hashKey, rangeKey, ...address } = parseItemAddress(members)
   const { merge, ttl } = members
+  // Here it is a parameter of the URL, which has no null: unlike `ttl` of a patch, it removes nothing.
+  parseTtl(ttl, 'ttl', nowMs)
   const { patch } = parseRecordToPatch({ hashKey, rangeKey, merge, ttl }, text, parts, nowMs)
   return { ...address, hashKey, rangeKey, patch, condition: parseCondition(members.ifUpdatedAt) }
 }

@@ -1,6 +1,7 @@
 import { parseKeepHours } from '../../core/changes/keep-hours.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, callerOf, type TableAddress } from '../access.ts'
+import { keepForADay } from '../changes/examples.ts'
 import { changesSchemas } from '../changes/schemas.ts'
 import { inOrders, laterAt, orders } from '../example.ts'
 import { notFound } from '../lifecycle.ts'
@@ -37,13 +38,13 @@ export const keepChangesOperation = defineOperation({
       'From then on every write adds one small entry to a log, in its own commit, and a change is kept at least `keepHours`. With null the table keeps none any more, and every cursor ends, also if the log is begun again. It holds in every process when the answer is sent. A table that keeps no changes pays nothing.',
     returns: 'The table.',
     codes: ['table_not_found'],
-    input: inputOf(changesSchemas.KeepChangesRequest, addressMembers, [...addressRequired, 'keepHours']),
+    input: inputOf(changesSchemas.KeepChangesRequest, addressMembers, addressRequired),
     output: ref('ActiveTable'),
     client: {
       on: 'tables',
       method: 'keepChanges',
       result: 'table',
-      args: ({ table, keepHours }) => [table, keepHours],
+      args: ({ keepHours }) => [keepHours],
     },
     examples: [
       {
@@ -55,7 +56,7 @@ export const keepChangesOperation = defineOperation({
       {
         name: 'none',
         summary: 'Changes are no longer kept',
-        given: [{ operation: 'keepChanges', input: { ...inOrders, keepHours: 24 } }],
+        given: [keepForADay],
         input: { ...inOrders, keepHours: null },
         output: orders,
       },

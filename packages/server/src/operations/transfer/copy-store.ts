@@ -2,7 +2,7 @@ import { isStoreBlobId } from '../../core/files/blob-id.ts'
 import { encodeSecrets } from '../../core/store-secrets.ts'
 import type { Run } from '../../core/tasks/run.ts'
 import type { Engine } from '../../store/engine.ts'
-import type { Dump, DumpedRecord, LoadedBlob } from '../../store/transfer.ts'
+import type { Dump, DumpedChange, DumpedRecord, LoadedBlob } from '../../store/transfer.ts'
 
 const rowsPerLoad = 500
 /** Fewer, because they may have bytes: about 2 MB. */
@@ -67,12 +67,17 @@ export const copyStore = async (from: Dump, to: Engine, onProgress: (rows: numbe
     onProgress(copied + rows.runs)
   }
   for await (const idempotencyKeys of inChunks(from.idempotencyKeys())) await to.transfer.load({ idempotencyKeys })
+  for await (const changes of from.changes()) await to.transfer.load({ changes })
   return rows
 }
 
 /** The records one by one, independent of the chunk size. */
 async function* records(dump: Dump, tableId: number): AsyncIterable<DumpedRecord> {
   for await (const chunk of dump.records(tableId, 0)) yield* chunk
+}
+
+async function* changes(dump: Dump): AsyncIterable<DumpedChange> {
+  for await (const chunk of dump.changes()) yield* chunk
 }
 
 async function* runs(dump: Dump): AsyncIterable<Run> {
@@ -150,6 +155,11 @@ export async function* compareStores(ours: Dump, theirs: Dump): AsyncIterable<st
   if (idempotencyKey !== undefined) {
     const { scopeKind, scopeId } = (idempotencyKey[0] ?? idempotencyKey[1])!
     yield `the idempotency keys differ, first of ${scopeKind} ${scopeId}`
+  }
+  const change = await firstDifference(changes(ours), changes(theirs), shownRow)
+  if (change !== undefined) {
+    const { tableId, seq } = (change[0] ?? change[1])!
+    yield `the changes differ, first at entry ${seq} of ${names.get(tableId) ?? `table ${tableId}`}`
   }
 }
 

@@ -14,6 +14,8 @@ export class ChangeSweep {
   readonly #store: OpenStore
   /** The last table that was looked at in this round. */
   #lastTableId = 0
+  /** Something was removed in this round. */
+  #hasRemoved = false
 
   constructor(store: OpenStore) {
     this.#store = store
@@ -23,18 +25,19 @@ export class ChangeSweep {
     for (let looked = 0; looked < tablesMax; looked++) {
       const table = this.#nextTable()
       if (table === undefined) {
+        const isMore = this.#hasRemoved
         this.#lastTableId = 0
-        return 0
+        this.#hasRemoved = false
+        return isMore ? 1 : 0
       }
-      // A failed removal is passed over until the next round.
+      // One step for each log: one that grows as fast as it is swept keeps no other waiting.
       this.#lastTableId = table.id
       const { id: tableId, ends } = table
       if (ends === undefined) continue
       const beforeSeq = await oldestKeptSeq(ends, nowMs, (seq) => this.#entry(tableId, 'AND seq = ?2', seq)?.atMs)
       if (beforeSeq === undefined) continue
-      const removed = await this.#store.channel.submit({ kind: 'removeOldChanges', tableId, beforeSeq, rowsMax })
-      if (removed === rowsMax) this.#lastTableId--
-      return removed + 1
+      this.#hasRemoved = true
+      return 1 + (await this.#store.channel.submit({ kind: 'removeOldChanges', tableId, beforeSeq, rowsMax }))
     }
     return 1
   }

@@ -8,7 +8,6 @@ import type { Table } from '../../../store/tables.ts'
 import { damageHint } from '../disk/damage.ts'
 import type { OpenStore } from '../open-store.ts'
 import { damagedRecord } from '../records/row-check.ts'
-import type { LogHead } from './change-log.ts'
 
 export interface EntryRow extends LogEntry {
   checksum: number
@@ -44,24 +43,6 @@ const damagedLog = ({ name }: Table): CubbyError =>
   new CubbyError('store_damaged', `The store is damaged: the log of changes of ${name} is not as it was written.`, {
     hint: damageHint,
   })
-
-/** Tells those who follow a table of the commits that add to its log. */
-export class LogFollowers {
-  readonly #byTable = new Map<number, Set<(seq: number) => void>>()
-
-  follow(tableId: number, noted: (seq: number) => void): () => void {
-    const followers = this.#byTable.get(tableId) ?? new Set()
-    this.#byTable.set(tableId, followers.add(noted))
-    return () => {
-      followers.delete(noted)
-      if (followers.size === 0 && this.#byTable.get(tableId) === followers) this.#byTable.delete(tableId)
-    }
-  }
-
-  note(heads: LogHead[]): void {
-    for (const [tableId, seq] of heads) for (const noted of [...(this.#byTable.get(tableId) ?? [])]) noted(seq)
-  }
-}
 
 export const sqliteChanges = (store: OpenStore): Changes => {
   const { db } = store

@@ -1,3 +1,4 @@
+import { markOf } from '../../../core/changes/log-entry.ts'
 import { neverDueMs } from '../../../core/files/blob-id.ts'
 import { takeChecksum } from '../../../core/records/checksum.ts'
 import { faultOfRecord } from '../../../core/records/record-faults.ts'
@@ -7,6 +8,7 @@ import { findSecretFaults } from '../../../core/store-secrets.ts'
 import type { EntriesRule } from '../../../core/tables/entries-of.ts'
 import { slots } from '../../../core/tables/indices.ts'
 import type { CheckNotes } from '../../../store/maintenance.ts'
+import { type EntryRow, entryColumns } from '../changes/changes.ts'
 import type { Connection } from '../connection.ts'
 import { damaged, orDamage, walkRows } from '../disk/damage.ts'
 import { checkSchema } from '../migrations/check-schema.ts'
@@ -42,7 +44,7 @@ export async function* checkStore(
     ...{ table: table ?? none, uncheckedRows: uncheckedRows ?? none, foreign: foreign ?? none },
     ...{ step: step ?? none, rows: rows ?? none },
   }
-  const parts: Part[] = [checkOwnSchema, checkPages, checkRegistry, checkRecords, checkBlobs, checkRuns]
+  const parts: Part[] = [checkOwnSchema, checkPages, checkRegistry, checkRecords, checkLogs, checkBlobs, checkRuns]
   let isSound = true
   for (const part of parts) {
     try {
@@ -205,6 +207,30 @@ const entriesRules = (db: Connection) => {
       known.set(tableId, rule)
     }
     return known.get(tableId)
+  }
+}
+
+/** Checks the logs of tables: each entry, that none is missing, and that those who read on find the newest. */
+function* checkLogs(db: Connection, notes: Notes): Iterable<string> {
+  const empty = `SELECT id AS tableId FROM tables t WHERE changes_since IS NOT NULL AND purging = 0
+    AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.table_id = t.id)`
+  yield* report(db.all<OfTable>(empty), notes, ({ tableId }) => `the log of table ${tableId} has no entry`)
+  const lost = `SELECT DISTINCT table_id AS tableId FROM changes c
+    WHERE NOT EXISTS (SELECT 1 FROM tables t WHERE t.id = c.table_id AND t.changes_since IS NOT NULL)`
+  yield* report(db.all<OfTable>(lost), notes, ({ tableId }) => `the log of table ${tableId} belongs to nothing`)
+  const rows = db.prepare<EntryRow & OfTable, []>(
+    `SELECT table_id AS tableId, ${entryColumns} FROM changes ORDER BY table_id, seq`,
+  )
+  let last: (EntryRow & OfTable) | undefined
+  for (const row of rows.iterate()) {
+    const { tableId, seq, checksum } = row
+    const finding = (what: string): string => {
+      notes.table(tableId)
+      return `entry ${seq} in the log of table ${tableId}: ${what}`
+    }
+    if (markOf(row) !== checksum) yield finding('it is not as it was written: its checksum does not match')
+    if (last?.tableId === tableId && seq !== last.seq + 1) yield finding(`the one before it is ${last.seq}`)
+    last = row
   }
 }
 
