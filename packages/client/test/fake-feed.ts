@@ -19,8 +19,8 @@ export interface Connection {
   readonly waiting: number
   write(text: string | Uint8Array): void
   /** The head of a stream. */
-  head(type?: string): void
-  json(body: unknown, status?: number, headers?: string): void
+  head(type?: string): true
+  json(body: unknown, status?: number, headers?: string): true
   /** Ends it properly. */
   end(): void
   /** Resets it. */
@@ -74,6 +74,7 @@ const connectionOf = (socket: Socket<State>): Connection => ({
   },
   head(type = 'text/event-stream') {
     this.write(`HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\nconnection: close\r\n\r\n`)
+    return true
   },
   json(body, status = 200, headers = '') {
     const bytes = new TextEncoder().encode(JSON.stringify(body))
@@ -81,6 +82,7 @@ const connectionOf = (socket: Socket<State>): Connection => ({
     this.write(`${head}${headers}\r\n`)
     this.write(bytes)
     this.end()
+    return true
   },
   end() {
     socket.data.isEnding = true
@@ -150,7 +152,7 @@ export class FakeFeed {
   readonly items: Item[] = []
   /** Answers the query. */
   records: object[] = []
-  /** Replaces the answer to a request, if it returns true. */
+  /** Replaces the answer to a request, if it returns anything true. */
   intercept: (request: FeedRequest, connection: Connection, count: number) => unknown = () => false
   readonly #sockets = startSockets((request, connection) => this.#answer(request, connection))
   /** Streams that follow the log, by the number of items that they have sent. */

@@ -199,8 +199,7 @@ describe('a watch', () => {
 
   test('whose key may query but not follow runs the query every 5 s', async () => {
     feed.records = [record('a')]
-    feed.intercept = ({ path }, connection) =>
-      path.endsWith('/changes') && (connection.json(errorBody('key_scope'), 403), true)
+    feed.intercept = ({ path }, connection) => path.endsWith('/changes') && connection.json(errorBody('key_scope'), 403)
     const { results } = watching({ index: 't' })
     await eventually(() => results.length === 1)
     feed.records = [record('b')]
@@ -215,7 +214,7 @@ describe('a watch', () => {
     [400, 'index_not_declared', '/query'],
     [403, 'revoked_api_key', '/'],
   ])('rejects with %d %s of %s', async (status, code, where) => {
-    feed.intercept = ({ path }, connection) => path.includes(where) && (connection.json(errorBody(code), status), true)
+    feed.intercept = ({ path }, connection) => path.includes(where) && connection.json(errorBody(code), status)
     expect(await failureOf(watching({ index: 'i1', hash: 'a' }).done)).toMatchObject({ status, code })
     await eventually(() => feed.streams.length === 0)
   })

@@ -253,9 +253,16 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     options?: RequestOptions,
   ): Promise<ChangesResponse<KeyChange>>
   async readChanges(request: ChangesRequest = {}, options?: RequestOptions): Promise<unknown> {
-    const waitMs = (request.waitSeconds ?? 0) * 1000
-    const body = JSON.stringify(request)
-    return this.#send({ method: 'POST', path: `${this.#path}/changes`, effect: 'read', body, waitMs }, options)
+    return this.#send(
+      {
+        method: 'POST',
+        path: `${this.#path}/changes`,
+        effect: 'read',
+        body: JSON.stringify(request),
+        waitMs: (request.waitSeconds ?? 0) * 1000,
+      },
+      options,
+    )
   }
 
   /**
@@ -291,9 +298,10 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     // `key` may be an object with a condition in it, which must not be lost. Spreading a string is harmless.
     const condition = parseCondition({ ...(key as RecordKey), ...options })
     const path = keyPath(recordKey)
-    if (path === undefined)
+    if (path === undefined) {
       refuseIdempotencyKey(options, 'cannot be used with this key: it is removed by two requests.')
-    if (path === undefined) return this.#removeByBatch(recordKey, condition, options)
+      return this.#removeByBatch(recordKey, condition, options)
+    }
     return this.#send(
       {
         method: 'DELETE',
