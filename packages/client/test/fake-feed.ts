@@ -27,7 +27,7 @@ export interface Connection {
   cut(): void
 }
 
-type Answer = (request: FeedRequest, connection: Connection) => void | Promise<void>
+type Answer = (request: FeedRequest, connection: Connection) => unknown
 
 interface State {
   bytes: Buffer
@@ -206,10 +206,10 @@ export class FakeFeed {
     this.#streams.set(connection, sent)
   }
 
-  async #answer(request: FeedRequest, connection: Connection): Promise<void> {
+  async #answer(request: FeedRequest, connection: Connection): Promise<unknown> {
     this.requests.push(request)
     const { path, body, isStream } = request
-    if (await this.intercept(request, connection, this.requests.length)) return
+    if (await this.intercept(request, connection, this.requests.length)) return undefined
     if (path.endsWith('/query'))
       return connection.json({ items: this.records, count: this.records.length, cursor: null })
     if (isStream) return this.begin(connection, body.cursor)
@@ -217,7 +217,7 @@ export class FakeFeed {
     for (let waits = 0; body.waitSeconds && waits < 20 && this.items.length === from; waits++) await Bun.sleep(5)
     const items = this.items.slice(from, from + 2)
     const end = from + items.length
-    connection.json({ items, count: items.length, cursor: `c${end}`, more: end < this.items.length })
+    return connection.json({ items, count: items.length, cursor: `c${end}`, more: end < this.items.length })
   }
 }
 
