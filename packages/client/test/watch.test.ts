@@ -109,6 +109,17 @@ describe('a watch', () => {
     ])
   })
 
+  test('is of 1,000 records at most, as a query', async () => {
+    feed.intercept = ({ path, body }, connection) => {
+      if (!path.endsWith('/query')) return false
+      const items = Array.from({ length: 400 }, (_, i) => record(`k${body.cursor}-${i}`))
+      return connection.json({ items: items.slice(0, body.limit as number), cursor: `${feed.queries.length}` })
+    }
+    const { results } = watching({ index: 't', limit: 5_000 })
+    await eventually(() => results.length === 1)
+    expect(results[0]?.items).toHaveLength(1_000)
+  })
+
   test('runs one query at a time, at most four a second, and the last one after the last change', async () => {
     let running = 0
     let most = 0

@@ -10,20 +10,22 @@ import { mayConcern } from './may-concern.ts'
 /** At most four queries a second. */
 const queryMsMin = 250
 const limitDefault = 100
+const limitMax = 1_000
 const timerMsMax = 2 ** 31 - 1
 const overdueMsMax = 30_000
 
 /** The first `limit` records. A page may be short. */
 const readFirst = async <Item>(send: Send, path: string, query: QueryRequest, signal: AbortSignal): Promise<Item[]> => {
+  const limit = Math.min(query.limit ?? limitDefault, limitMax)
   const items: Item[] = []
   let cursor: string | null = null
   do {
-    const rest: object = cursor === null ? {} : { limit: (query.limit ?? limitDefault) - items.length, cursor }
+    const rest: object = cursor === null ? {} : { limit: limit - items.length, cursor }
     const body = JSON.stringify({ ...query, ...rest })
     const page: QueryResponse<never, Item> = await send({ method: 'POST', path, effect: 'read', body }, { signal })
     items.push(...page.items)
     cursor = page.cursor
-  } while (cursor !== null && items.length < (query.limit ?? limitDefault))
+  } while (cursor !== null && items.length < limit)
   return items
 }
 
