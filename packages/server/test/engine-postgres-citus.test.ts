@@ -47,6 +47,8 @@ const spanning = [
     'find_old_idempotency_keys_of_org',
     'idempotency_key_after',
   ],
+  // One poll for all tables that somebody follows.
+  ...['dump_changes', 'feeds'],
   ...['runs_find_expired', 'runs_find_expired_of', 'runs_next_leased', 'runs_find_ahead', 'runs_find_queued'],
   // An operator who takes over the files of another store needs these, and so does verify.
   ...['blobs_adopt', 'blobs_count_adopted'],
@@ -73,14 +75,17 @@ const faultsOf = ({ name, text }: Sent): string[] => {
     return ['renames a constraint of a distributed table']
   }
   // Other DDL touches no rows.
-  if (!/\bcubby_((record|blob|run)_8|idempotency_key)\b/.test(sql) || /^ ?(create|alter|lock|grant) /.test(sql))
+  if (
+    !/\bcubby_((record|blob|run)_8|idempotency_key|feed|change)\b/.test(sql) ||
+    /^ ?(create|alter|lock|grant) /.test(sql)
+  )
     return []
   const faults: string[] = []
   if (registry.test(sql)) faults.push('names records and a table of the registry')
   const spans = spanning.includes(name ?? '') || (name === undefined && spanningTexts.some((one) => one.test(sql)))
   if (spans && /\bfor (update|share)\b/.test(sql)) faults.push('locks rows of more than one table')
   for (const [, before, word] of sql.matchAll(
-    /(\w+) cubby_(?:(?:record|blob|run)_8|idempotency_key)\b(?: as)? ?(\w+)?/g,
+    /(\w+) cubby_(?:(?:record|blob|run)_8|idempotency_key|feed|change)\b(?: as)? ?(\w+)?/g,
   )) {
     if (before === 'into') {
       if (/\bselect\b/.test(sql)) faults.push('inserts records with a subquery')
@@ -152,6 +157,17 @@ describe('the rules find', () => {
     expect(faults('insert into cubby_blob_8 (id) select g.id from gone g')).toEqual(['inserts records with a subquery'])
   })
 
+  test('the same of logs', () => {
+    const many = ['is about records of more than one table']
+    expect(faults('select f.seq from cubby_feed f where f.table_id = any ($1::bigint[])')).toEqual(many)
+    expect(faults('select c.seq from cubby_change c where c.seq > $1')).toEqual(many)
+    expect(faults('insert into cubby_change (seq) select v.seq from v')).toEqual(['inserts records with a subquery'])
+    expect(
+      faults('select f.seq from cubby_feed f join cubby_table_8 t on t.id = f.table_id where f.table_id = $1'),
+    ).toEqual(['names records and a table of the registry'])
+    expect(faults('select f.seq from cubby_feed f where f.table_id = $1::bigint for update')).toEqual([])
+  })
+
   test('DDL that Citus rejects on a distributed table', () => {
     const rejected = ['renames a constraint of a distributed table']
     expect(faults('alter table cubby_record_8 rename constraint a to b')).toEqual(rejected)
@@ -194,6 +210,7 @@ const notOnCitus = [
     'check_is_table',
   ],
   ...['blobs_take', 'load_blobs', 'check_stray_blobs', 'file_free_old', 'file_put_'],
+  ...['change_add', 'check_stray_logs'],
   ...[
     'runs_due_pushes',
     'tasks_push_stops',
@@ -560,7 +577,8 @@ describe('of all that was sent to Citus', () => {
       ...['none', 'exists', 'version', 'absent'].flatMap((kind) => [`put_${kind}`, `batch_put_${kind}`]),
       ...['none', 'exists', 'version'].map((kind) => `delete_${kind}`),
       ...['none', 'exists', 'version', 'absent'].map((kind) => `batch_delete_${kind}`),
-      ...['remove_expired_files', 'remove_rows_files', 'check_records_of_bucket'],
+      ...['remove_expired_files', 'remove_expired_logged', 'remove_rows_files', 'check_records_of_bucket'],
+      ...['scan_walk', 'scan_keys_walk'],
       ...['scan', 'scan_keys', 'count'].flatMap((kind) =>
         ['primary', 't', ...slots].flatMap((index) => [`${kind}_${index}`, `${kind}_${index}_down`]),
       ),

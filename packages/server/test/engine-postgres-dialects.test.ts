@@ -34,6 +34,8 @@ describe('the engine behind the protocol is found, not configured', () => {
       `select create_distributed_table('cubby_blob_8', 'table_id', colocate_with => 'cubby_record_8')`,
       `select create_distributed_table('cubby_run_8', 'task_id')`,
       `select create_distributed_table('cubby_idempotency_key', 'scope_id', colocate_with => 'cubby_record_8')`,
+      `select create_distributed_table('cubby_feed', 'table_id', colocate_with => 'cubby_record_8')`,
+      `select create_distributed_table('cubby_change', 'table_id', colocate_with => 'cubby_record_8')`,
     ])
     expect(citus.planning).toContain('set plan_cache_mode = force_custom_plan')
     expect(detectDialect(facts({}), 1).planning).toContain('set plan_cache_mode = force_generic_plan')

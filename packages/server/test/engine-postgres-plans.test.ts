@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import pg from 'pg'
 import type { Scan } from '../src/core/records/scan.ts'
 import { slots } from '../src/core/tables/indices.ts'
+import * as logs from '../src/engines/postgres/changes/statements.ts'
 import type { Statement } from '../src/engines/postgres/connection/driver.ts'
 import { detectDialect, openingOf } from '../src/engines/postgres/dialect.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
@@ -15,7 +16,10 @@ import {
   deleteAlone,
   guardBatch,
   indexColumns,
+  lockRow,
   putAlone,
+  removeRow,
+  replaceRow,
 } from '../src/engines/postgres/records/statements.ts'
 import { findTable, findTableByPublicId } from '../src/engines/postgres/registry/registry-cache.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
@@ -128,7 +132,10 @@ const onFiles: { statement: Statement; values: Value[]; looks: Record<string, Re
   {
     statement: sweepInOne,
     values: [5_000_000_000, dueRows, 5],
-    looks: { cubby_record_by_ttl: /ttl_seconds <=/, cubby_record_8_pkey: /table_id = .*range_key =/ },
+    looks: {
+      ...{ cubby_record_by_ttl: /ttl_seconds <=/, cubby_record_8_pkey: /table_id = .*range_key =/ },
+      cubby_table_8_pkey: /id =/,
+    },
   },
   {
     statement: nextBlobs,
@@ -171,6 +178,32 @@ const onFiles: { statement: Statement; values: Value[]; looks: Record<string, Re
   },
 ]
 
+const oneEntry = /table_id = .*\(seq =/
+const pageLooks = { cubby_change_pkey: /table_id = /, cubby_record_8_pkey: /table_id = .*hash_key = .*range_key =/ }
+
+/** The statements of logs, in a log of 20,000 entries. */
+const onLogs: typeof onFiles = [
+  ...[false, true].flatMap((withData) =>
+    [false, true].map((withHash) => ({
+      statement: logs.readChanges(withData, withHash),
+      values: [1, rowsInTable / 2, rowsInTable / 2, dueRows - 2, 1_048_576, ...(withHash ? [bytes('ssame')] : [])],
+      looks: pageLooks,
+    })),
+  ),
+  { statement: logs.newestEntry, values: [1], looks: { cubby_change_pkey: /table_id =/ } },
+  { statement: logs.endsOfLog, values: [1], looks: { cubby_change_pkey: /table_id =/ } },
+  { statement: logs.timeOfEntry, values: [1, 77], looks: { cubby_change_pkey: oneEntry } },
+  { statement: logs.lockFeed, values: [1], looks: { cubby_feed_pkey: /table_id =/ } },
+  { statement: logs.moveFeed, values: [1, 5], looks: { cubby_feed_pkey: /table_id =/ } },
+  { statement: logs.newestNumber, values: [1], looks: { cubby_feed_pkey: /table_id =/ } },
+  { statement: logs.newestNumbers, values: ['{1,2}'], looks: { cubby_feed_pkey: /table_id =/ } },
+  { statement: logs.removeEntries, values: [1, 15], looks: { cubby_change_pkey: /table_id = .*seq </ } },
+  { statement: logs.removeOldest, values: [1, 15], looks: { cubby_change_pkey: /table_id =/ } },
+  { statement: lockRow, values: [...key, 't'], looks: { cubby_record_8_pkey: /range_key =/ } },
+  { statement: replaceRow, values: [...put.slice(0, -1), 5], looks: { cubby_record_8_pkey: /range_key =/ } },
+  { statement: removeRow, values: key, looks: { cubby_record_8_pkey: /range_key =/ } },
+]
+
 // ── Plans ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface PlanNode {
@@ -199,7 +232,8 @@ const execute = (statement: Statement, values: Value[]): string =>
   `execute ${statement.name} (${values.map(literal).join(', ')})`
 
 const prepareAll = async (client: pg.Client): Promise<void> => {
-  const named = [...scans, ...onFiles].map(({ statement }) => statement)
+  const walks = (['data', 'keys'] as const).map((select) => scanRecords('walk', false, select))
+  const named = [...walks, ...[...scans, ...onFiles, ...onLogs].map(({ statement }) => statement)]
   for (const { name, text } of [...named, ...[...reads, find, ...writes].map(([statement]) => statement)]) {
     await client.query(`prepare ${name} as ${text}`)
   }
@@ -231,6 +265,10 @@ const fill = (client: pg.Client): Promise<unknown> => {
     select t * 1000000 + n, t, ${hash}, convert_to(lpad(n::text, 8, '0'), 'UTF8'), n, case when n % 10 = 0 then 4e9 end,
       '{"n":' || n || '}', ${slots.map(() => `${hash}, ${range}`).join(', ')}
     from generate_series(1, 2) t, generate_series(1, ${rowsInTable}) n;
+    insert into cubby_feed select t, ${rowsInTable} from generate_series(1, 2) t;
+    insert into cubby_change (table_id, seq, at_ms, kind, hash_key, range_key, version)
+    select t, n, n, 1, ${hash}, convert_to(lpad(n::text, 8, '0'), 'UTF8'), n
+    from generate_series(1, 2) t, generate_series(1, ${rowsInTable}) n;
     insert into cubby_blob_8 (table_id, id, state, due_at_ms)
     select t, 'b' || lpad(n::text, 7, '0'), case when n % 10 = 0 then 'pending' else 'live' end,
       case when n % 10 = 0 then n end
@@ -255,7 +293,7 @@ const circumstances: Record<string, (client: pg.Client) => Promise<void>> = {
     for (const { statement, values } of scans) await client.query(execute(statement, values))
     for (const [statement, values] of [...reads, find]) await client.query(execute(statement, values))
     for (const [statement, values] of writes) await client.query(execute(statement, values)).catch(() => {})
-    for (const { statement, values } of onFiles) {
+    for (const { statement, values } of [...onFiles, ...onLogs]) {
       await client.query('begin')
       await client.query(execute(statement, values)).catch(() => {})
       await client.query('rollback')
@@ -317,6 +355,16 @@ for (const [name, prepare] of Object.entries(circumstances)) {
       })
     }
 
+    test.each(['data', 'keys'] as const)('a page of a walk (%s) is one walk of the primary key', async (select) => {
+      const values = [1, 1_000, ...budget, bytes('00010000'), bytes('ssame')]
+      const nodes = await planOf(client, scanRecords('walk', false, select), values)
+      const [walk, ...more] = nodes.filter(isScan)
+      expect([walk?.['Index Name'], walk?.Filter, more]).toEqual(['cubby_record_8_pkey', undefined, []])
+      expect(walk!['Index Cond']).toMatch(/table_id = .*ROW\(hash_key, range_key\) >/)
+      expect(nodes.map((node) => node['Node Type'])).not.toContain('Sort')
+      expect(walk!['Actual Rows']! * walk!['Actual Loops']!).toBeLessThanOrEqual(pageRows + 2)
+    })
+
     test('get and version are one look into the primary key', async () => {
       for (const [statement, values] of reads) {
         const looks = (await planOf(client, statement, values)).filter(isScan)
@@ -356,11 +404,12 @@ for (const [name, prepare] of Object.entries(circumstances)) {
       }
     })
 
-    // The join of a sweep or purge needs the engine's settings.
-    const joins = [sweepInOne, purges.removeKeys]
-    const planned = onFiles.filter(({ statement }) => !joins.includes(statement) || name.startsWith('the engine'))
+    // The join of a sweep or purge, and the few rows of counters, need the engine's settings.
+    const joins = [sweepInOne, purges.removeKeys, ...onLogs.map(({ statement }) => statement)]
+    const isEngine = name.startsWith('the engine')
+    const planned = [...onFiles, ...onLogs].filter(({ statement }) => isEngine || !joins.includes(statement))
     test.each(planned.map((one) => [one.statement.name, one] as const))(
-      'for files: %s looks for what it needs in an index',
+      'for files and logs: %s looks for what it needs in an index',
       async (_, { statement, values, looks }) => {
         const nodes = (await planOf(client, statement, values)).filter(isScan)
         // The store has one row, which every look-up of the registry reads.

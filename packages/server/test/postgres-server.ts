@@ -90,7 +90,7 @@ const databasesOf = (port: number, home: string) => {
     },
     async empty(storeUrl: string) {
       await query(
-        `truncate cubby_idempotency_key, cubby_record_8, cubby_blob_8, cubby_run_8, cubby_task_8, cubby_table_8, cubby_api_key_8, cubby_organization_8;
+        `truncate cubby_idempotency_key, cubby_feed, cubby_change, cubby_record_8, cubby_blob_8, cubby_run_8, cubby_task_8, cubby_table_8, cubby_api_key_8, cubby_organization_8;
          update cubby_store set file_mark = null, files_held_until = 0, organization_deleted = false`,
         storeUrl,
       )

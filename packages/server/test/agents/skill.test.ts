@@ -103,7 +103,7 @@ test('every request that the text names between its blocks works too, in its ord
     expect(`${request} ${status} ${status < 300 ? '' : came}`).toMatch(/ 20[01] $/)
     if (request === 'DELETE /v1/app/orders') expect((await send('POST /v1/app/orders/restore')).status).toBe(200)
   }
-  expect(named.length).toBe(12)
+  expect(named.length).toBe(14)
 })
 
 test('the table of errors names codes that exist, at their status, and what every status means', () => {

@@ -53,6 +53,19 @@ const cases: Record<string, [number, () => Promise<ApiResponse>]> = {
     async () => (await service.table({ i1: { hashField: 's' } })).tryPut({ hashKey: 'a', data: { s: [] } }),
   ],
   index_not_declared: [400, async () => (await service.table()).tryQuery({ index: 'i1', hash: 'a' })],
+  changes_not_kept: [409, async () => service.api.post(`${(await service.table()).path}/changes`, {})],
+  cursor_expired: [
+    410,
+    async () => {
+      const { path } = await service.table()
+      const keep = async (keepHours: number | null) => ok(await service.api.put(`${path}/changes`, { keepHours }))
+      await keep(1)
+      const { cursor } = ok(await service.api.post(`${path}/changes`, {}))
+      await keep(null)
+      await keep(1)
+      return service.api.post(`${path}/changes`, { cursor })
+    },
+  ],
   invalid_range: [400, async () => (await service.table()).tryQuery({ hash: 'a', range: { near: 'b' } })],
   invalid_cursor: [400, async () => (await service.table()).tryQuery({ hash: 'a', cursor: 'nonsense' })],
   invalid_ttl: [400, async () => (await service.table()).tryPut({ hashKey: 'a', data: {}, ttl: -1 })],

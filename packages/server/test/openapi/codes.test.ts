@@ -208,11 +208,13 @@ const faults: Record<
       isTaskBatch(operation) ||
       isDatabaseBatch(operation) ||
       operation.id === 'rollApiKey' ||
+      operation.id === 'readChanges' ||
       (endsInParameter(operation) && ['hashKey', 'id', 'name'].some((part) => names(part)(operation))),
     spoil: ({ target }, to) => {
       if (isRun(to)) return { body: '{"id":"order 1"}' }
       if (isPatch(to)) return { body: '{"hashKey":"","ttl":null}' }
       if (isDatabaseBatch(to)) return recordBody({ op: 'delete', hashKey: '' })
+      if (to.id === 'readChanges') return { body: '{"hash":""}' }
       if (to.id === 'rollApiKey') return { target: target.replace(/[^/]+(?=\/roll)/, '%ff') }
       return isTaskBatch(to) ? runsBody({ op: 'run', key: '' }) : { target: withSegment(to, target, '%ff') }
     },

@@ -25,6 +25,7 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_ttl', /more than a day in the past/],
   ['invalid_request', /^expiresAt is (in the past|more than 366 days ahead|\d+, which looks like seconds)/],
   ['invalid_request', /^If-None-Match cannot be combined with If-Match/],
+  ['invalid_request', /^from is given together with cursor/],
   ['invalid_request', /^Idempotency-Key is not allowed with id/],
   // The header is read for the bytes of a file, but not for its record.
   ['invalid_request', /^If-Match is not allowed on GET/],

@@ -25,6 +25,7 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_range', /is "\d{4}-(02-(29|3\d)|(04|06|09|11)-31)T[^"]*"; t takes epoch milliseconds/],
   ['invalid_ttl', /more than a day in the past/],
   ['invalid_request', /^expiresAt is (in the past|more than 366 days ahead|\d+, which looks like seconds)/],
+  ['invalid_request', /^from is given together with cursor/],
   ['invalid_request', /^name takes 1 to \d+ well-formed characters/],
   ['invalid_request', /^content has a lone surrogate|^(prefix|download) has (\d+ bytes|a lone surrogate)/],
   // A schema bounds characters of each member, not bytes of all.

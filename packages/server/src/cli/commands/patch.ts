@@ -12,8 +12,8 @@ const changes = ['merge', 'increment', 'append'] as const
 
 export const patchCommand: CliCommand = {
   ...wordsOf('patchRecord', `--increment '{"/total":1}'`),
-  details: `Prints the record. What is not named stays as it is, and a record that does not exist is created. --increment and
---append name places by JSON Pointer, such as /total or /lines/0/count.`,
+  details: `Prints the record. What is not named stays as it is, and a record that does not exist is created.
+--increment and --append name places by JSON Pointer, such as /total or /lines/0/count.`,
   flags: {
     db: dbFlag,
     table: tableFlag,

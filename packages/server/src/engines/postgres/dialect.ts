@@ -116,7 +116,7 @@ const postgresql = (number: string, statementMsMax: number): Dialect => ({
 })
 
 /**
- * Citus distributes records and blobs over the workers by table id, runs by the id of their task, and idempotency keys by what
+ * Citus distributes records, blobs and logs over the workers by table id, runs by the id of their task, and idempotency keys by what
  * they belong to; the registry, with the declarations of tasks, stays on the coordinator. All records of one table are on one worker, and a statement that names one
  * table goes to that worker only. Such a statement cannot also name a table of the registry.
  * test/engine-postgres-citus.test.ts checks every statement for this.
@@ -131,6 +131,9 @@ const citus = (version: string, base: Dialect): Dialect => ({
     `select create_distributed_table('cubby_blob_8', 'table_id', colocate_with => 'cubby_record_8')`,
     `select create_distributed_table('cubby_run_8', 'task_id')`,
     `select create_distributed_table('cubby_idempotency_key', 'scope_id', colocate_with => 'cubby_record_8')`,
+    // A write, its entry in the log and the log's counter are one transaction on one worker.
+    `select create_distributed_table('cubby_feed', 'table_id', colocate_with => 'cubby_record_8')`,
+    `select create_distributed_table('cubby_change', 'table_id', colocate_with => 'cubby_record_8')`,
   ],
   distributesRecords: true,
   // Only the values tell which worker a statement goes to: Citus rejects a generic plan.

@@ -2,6 +2,8 @@ import type { Log } from '../../core/log.ts'
 import type { Engine } from '../../store/engine.ts'
 import { observeRuns, type StoreObserver } from '../../store/observer.ts'
 import type { Runs } from '../../store/runs.ts'
+import { PostgresChanges } from './changes/changes.ts'
+import { TableLogs } from './changes/table-logs.ts'
 import { connectLongSession, connectMsMax, connectSession, shareConnections } from './connection/connect.ts'
 import { Database, noOrg } from './connection/database.ts'
 import { Session } from './connection/driver.ts'
@@ -88,6 +90,7 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
     pool,
     poolSize,
     db: new Database(pool, statementMsMax, dialect, log),
+    waitMsMax,
     dialect,
     leaseMs,
     sweepClock,
@@ -127,6 +130,7 @@ interface Parts {
   pool: Pool
   poolSize: number
   db: Database
+  waitMsMax: number
   dialect: Dialect
   leaseMs: number
   sweepClock: 'database' | 'caller'
@@ -144,6 +148,7 @@ class PostgresEngine implements Engine {
   readonly tables: PostgresTables
   readonly buckets: PostgresBuckets
   readonly records: PostgresRecords
+  readonly changes: PostgresChanges
   readonly files: PostgresFiles
   readonly tasks: PostgresTasks
   readonly runs: Runs
@@ -154,9 +159,10 @@ class PostgresEngine implements Engine {
   readonly measures: PostgresMeasures
   readonly #pool: Pool
   readonly #db: Database
+  readonly #logs: TableLogs
   #asking: Promise<boolean> | undefined
 
-  constructor({ pool, poolSize, db, dialect, leaseMs, sweepClock, log, openLongSession, observer }: Parts) {
+  constructor({ pool, poolSize, db, waitMsMax, dialect, leaseMs, sweepClock, log, openLongSession, observer }: Parts) {
     this.description = dialect.description
     this.readsAtOnce = poolSize
     this.#pool = pool
@@ -167,23 +173,26 @@ class PostgresEngine implements Engine {
       awaitLeaseExpiry: () => awaitLeaseExpiry({ db, leaseMs, log }),
     }
     const { namesManyTables, putsFromArrays, guardsWrites, pipelinesAreTransactions } = dialect
+    const logs = new TableLogs(db, dialect, waitMsMax)
+    this.#logs = logs
     const guard = new WriteGuard(db, registry.cache, guardsWrites)
     this.idempotencyKeys = new PostgresIdempotencyKeys(db)
     this.organizations = new PostgresOrganizations(registry)
     this.apiKeys = new PostgresApiKeys(registry, this.idempotencyKeys)
     this.secrets = new PostgresSecrets(registry)
-    this.tables = new PostgresTables(registry)
+    this.tables = new PostgresTables(registry, logs)
     this.buckets = new PostgresBuckets(registry)
-    this.records = new PostgresRecords(db, dialect, guard, this.idempotencyKeys)
+    this.records = new PostgresRecords(db, dialect, guard, this.idempotencyKeys, logs)
+    this.changes = new PostgresChanges(db, logs.followers)
     this.files = new PostgresFiles({ db, guard, clock: sweepClock, namesManyTables, pipelinesAreTransactions })
     // All times of tasks and runs are those of the database's clock.
     const clock = (nowMs: number) => (sweepClock === 'caller' ? nowMs : null)
     this.tasks = new PostgresTasks(registry, clock)
     this.runs = new PostgresRuns({
-      ...{ db, records: this.records.writes, clock, keys: this.idempotencyKeys, namesManyTables },
+      ...{ db, records: this.records.writes, clock, keys: this.idempotencyKeys, logs, namesManyTables },
     })
     if (observer !== undefined) observeRuns(this.runs, observer)
-    this.maintenance = new PostgresMaintenance({ db, clock: sweepClock, namesManyTables, openLongSession })
+    this.maintenance = new PostgresMaintenance({ db, logs, clock: sweepClock, namesManyTables, openLongSession })
     this.transfer = new PostgresTransfer({
       db,
       putsFromArrays,
@@ -217,6 +226,7 @@ class PostgresEngine implements Engine {
   }
 
   close(): Promise<void> {
+    this.#logs.followers.close()
     return this.#pool.close(closeMsMax)
   }
 }

@@ -21,7 +21,7 @@ export const changesSchemas = {
   }),
   CreateTableChanges: closed(
     objectOf<NonNullable<CreateTableRequest['changes']>>('The new table keeps its changes.', [], {
-      keepHours: { ...keepHoursRule, default: keepHoursDefault, description: 'How many hours at least.' },
+      keepHours: { ...keepHoursRule, description: `How many hours at least, ${keepHoursDefault} unless given.` },
     }),
   ),
   KeepChangesRequest: closed(
@@ -42,24 +42,21 @@ export const changesSchemas = {
       },
       from: {
         ...fromRule,
-        default: 'start',
-        description: 'Without a cursor: every record first, or only what is committed from now on.',
+        description:
+          'Without a cursor: every record first (`start`, which is the default), or only what is committed from now on.',
       },
       hash: { ...recordKeyPart, description: 'Only the changes of records with this hash key.' },
       limit: {
         type: 'integer',
         minimum: 1,
-        default: pageRowsDefault,
-        description: `The maximum number of items. A value above ${number(pageRowsMax)} counts as ${number(pageRowsMax)}.`,
+        description: `The maximum number of items, ${pageRowsDefault} unless given. A value above ${number(pageRowsMax)} counts as ${number(pageRowsMax)}.`,
       },
       waitSeconds: {
         ...waitSecondsRule,
-        default: 0,
         description: 'How long an empty page may wait for a change.',
       },
       select: {
         ...selectRule,
-        default: 'data',
         description: 'With `keys` the items have no `data`.',
       },
     }),

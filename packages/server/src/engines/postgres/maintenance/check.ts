@@ -94,11 +94,46 @@ const strayIdempotencyKeys: Statement = {
       or i.scope_kind = 'table' and not exists (select 1 from cubby_table_8 t where t.id = i.scope_id)`,
 }
 
+/** Finds logs of tables that do not exist or never had one. */
+const strayLogs: Statement = {
+  name: 'check_stray_logs',
+  text: `select distinct 'the log of table ' || l.table_id || ' belongs to no table that keeps changes' from (
+      select f.table_id from cubby_feed f union all select c.table_id from cubby_change c
+    ) as l where not exists (select 1 from cubby_table_8 t where t.id = l.table_id and t.changes_since is not null)`,
+}
+
+/** The counter of a log, and its first and newest numbers and how many there are. */
+const logState: Statement = {
+  name: 'check_log',
+  text: `select f.seq, (select min(a.seq) from cubby_change a where a.table_id = $1::bigint),
+      (select max(b.seq) from cubby_change b where b.table_id = $1::bigint),
+      (select count(*) from cubby_change c where c.table_id = $1::bigint)
+    from cubby_feed f where f.table_id = $1::bigint`,
+}
+
+async function* checkLog(read: Read, tableId: number, keeps: boolean): AsyncIterable<string> {
+  const [found] = await read(bind(logState, tableId))
+  const row = found!.rows[0]
+  if (row === undefined) {
+    yield `the log of table ${tableId} has no counter`
+    return
+  }
+  const [counter, first, last, count] = row
+  if (last === null) {
+    if (keeps) yield `the log of table ${tableId} has no entry`
+    return
+  }
+  if (counter !== last) yield `the log of table ${tableId} counts to ${counter}, its newest entry is ${last}`
+  if (Number(last) - Number(first) + 1 !== Number(count)) {
+    yield `the log of table ${tableId} has gaps: ${count} entries from ${first} to ${last}`
+  }
+}
+
 const readSecrets: Statement = { name: 'check_secrets', text: `select ${secretColumns} from cubby_store s` }
 
 const nextTables: Statement = {
   name: 'check_next_tables',
-  text: 'select t.id, t.indices, t.kind from cubby_table_8 t where t.id > $1::bigint order by t.id limit $2::bigint',
+  text: 'select t.id, t.indices, t.kind, t.keep_hours, t.changes_since from cubby_table_8 t where t.id > $1::bigint order by t.id limit $2::bigint',
 }
 
 const nextRecordsWith = (kind: 'table' | 'bucket', more: string): Statement => ({
@@ -130,7 +165,7 @@ const isTable: Statement = { name: 'check_is_table', text: 'select 1 from cubby_
 
 /**
  * Verifies the store: each record's index values against its data, that its id was given out, that every record, table and
- * key belongs to something that exists, that files and live blobs refer to each other, and that runs are what their status
+ * key belongs to something that exists, that logs have no gaps, that files and live blobs refer to each other, and that runs are what their status
  * says. That index entries and rows agree is the database's own guarantee.
  */
 export async function* checkStore(
@@ -169,7 +204,7 @@ async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable
   let last = Number.MIN_SAFE_INTEGER
   for (;;) {
     const [found] = await read(bind(nextTables, last, tablesPerStep))
-    for (const [tableId, declared, kind] of found!.rows) {
+    for (const [tableId, declared, kind, keepHours, changesSince] of found!.rows) {
       const id = Number(tableId)
       if (namesManyTables) yield* checkStrays(read, last, id, noteTable)
       const rule = ruleOf(kind!, declared!)
@@ -183,14 +218,15 @@ async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable
       } else {
         yield* checkTable(read, id, rule, noteTable)
       }
+      if (changesSince !== null) yield* noted(id, noteTable, checkLog(read, id, keepHours !== null))
       last = id
     }
     if (found!.rows.length < tablesPerStep) break
   }
   if (!namesManyTables) return
   yield* checkStrays(read, last, Number.MAX_SAFE_INTEGER, noteTable)
-  const [keysOfNothing] = await read(bind(strayIdempotencyKeys))
-  for (const [finding] of keysOfNothing!.rows) yield finding!
+  const [keysOfNothing, logsOfNothing] = await read(bind(strayIdempotencyKeys), bind(strayLogs))
+  for (const [finding] of [...keysOfNothing!.rows, ...logsOfNothing!.rows]) yield finding!
   for (const strays of [checkStrayBlobs(read), checkStrayRuns(read)]) {
     for await (const [tableId, finding] of strays) {
       noteTable(tableId)

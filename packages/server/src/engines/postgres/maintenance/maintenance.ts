@@ -1,12 +1,19 @@
+import { entryKind } from '../../../core/changes/log-entry.ts'
 import { deadUntilMs } from '../../../core/files/file-changes.ts'
 import { idempotencyKeysMax, recoveryMs, sweepGraceMs, sweepRowsMax } from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
+import { ChangeSweep } from '../changes/change-sweep.ts'
+import { removeFeed, removeOldest } from '../changes/statements.ts'
+import type { TableLogs } from '../changes/table-logs.ts'
 import { bigintArray } from '../connection/arrays.ts'
+import { fromHex } from '../connection/bytes.ts'
 import { type Database, noOrg, type Transaction } from '../connection/database.ts'
 import { type BoundStatement, bind, type Row, type Session, type Statement, type Value } from '../connection/driver.ts'
+import { isRaised } from '../connection/failure.ts'
 import { Postponed } from '../connection/lost-part.ts'
 import { blobOfEntry, isFile, makeDead, makeDeadAll } from '../files/statements.ts'
+import { raising } from '../records/statements.ts'
 import { anyRun, removeRuns } from '../runs/statements.ts'
 import { removeTask } from '../tasks/statements.ts'
 import { checkStore } from './check.ts'
@@ -19,17 +26,21 @@ const databaseClock: Statement = {
 }
 
 // Several processes sweep at once: each skips the rows that another one has locked. The blobs of files become dead, due
-// at $3, in the same statement; the result is the number of rows removed.
+// at $3, in the same statement; the result is the number of rows removed, and the tables that have others and keep changes: their
+// logs' counters must be locked before their rows.
 export const sweepInOne: Statement = {
   name: 'sweep',
-  text: `with gone as (
-      delete from cubby_record_8 as r using (
-        select e.table_id, e.hash_key, e.range_key from cubby_record_8 e where e.ttl_seconds <= $1::bigint
-        order by e.ttl_seconds limit $2::bigint for update skip locked
-      ) as x where r.table_id = x.table_id and r.hash_key = x.hash_key and r.range_key = x.range_key
+  text: `with found as (
+      select e.table_id, e.hash_key, e.range_key,
+        coalesce((select t.keep_hours is not null from cubby_table_8 t where t.id = e.table_id), false) as is_logged
+      from cubby_record_8 e where e.ttl_seconds <= $1::bigint
+      order by e.ttl_seconds limit $2::bigint for update of e skip locked
+    ), gone as (
+      delete from cubby_record_8 as r using found as x
+      where not x.is_logged and r.table_id = x.table_id and r.hash_key = x.hash_key and r.range_key = x.range_key
       returning r.table_id, r.i3_hash
     ), dead as (${makeDeadAll('gone', 3)})
-    select count(*) from gone`,
+    select (select count(*) from gone), (select string_agg(distinct f.table_id::text, ' ') from found f where f.is_logged)`,
 }
 
 /** Returns a row for each expired record: the id of its table, and whether it is a file. */
@@ -39,14 +50,29 @@ const findExpired: Statement = {
     where e.ttl_seconds <= $1::bigint order by e.ttl_seconds limit $2::bigint`,
 }
 
+/** Buckets use it: the next statements of the transaction make the blobs of the removed files dead. */
+const returningBlobs = ' returning r.i3_hash'
+
 const removeExpired = (returning: string): Statement => ({
-  name: `remove_expired${returning === '' ? '' : '_files'}`,
+  name: `remove_expired${returning === '' ? '' : returning === returningBlobs ? '_files' : '_logged'}`,
   text: `delete from cubby_record_8 as r using (
       select e.hash_key, e.range_key from cubby_record_8 e where e.table_id = $1::bigint and e.ttl_seconds <= $2::bigint
       order by e.ttl_seconds limit $3::bigint
     ) as x where r.table_id = $1::bigint and r.hash_key = x.hash_key and r.range_key = x.range_key
       and r.ttl_seconds <= $2::bigint${returning}`,
 })
+
+/** Fails if the table keeps changes. It follows the statement that removes rows: from then on `awaitLeaseExpiry` finds this write. */
+const requirePlain: Statement = {
+  name: 'require_plain',
+  text: `select ${raising(`coalesce((select t.keep_hours is null from cubby_table_8 t where t.id = $1::bigint), true)`)}`,
+}
+
+/** Tells whether the table keeps changes. */
+const keepsChanges: Statement = {
+  name: 'keeps_changes',
+  text: 'select t.keep_hours is not null from cubby_table_8 t where t.id = $1::bigint',
+}
 
 /** Reads at most $2 tables and buckets after the id $1. */
 const tablesToSweep: Statement = {
@@ -58,7 +84,7 @@ const tablesToSweep: Statement = {
 /** $1 deleted before this time, $2 without these tables. */
 const takeTable: Statement = {
   name: 'take_table',
-  text: `select t.id, t.kind from cubby_table_8 t where t.deleted_at_ms <= $1::bigint
+  text: `select t.id, ${organizations.purgedKind} from cubby_table_8 t where t.deleted_at_ms <= $1::bigint
     and t.id <> all ($2::bigint[]) order by t.deleted_at_ms limit 1 for update skip locked`,
 }
 
@@ -75,11 +101,10 @@ const removeRows = (returning: string): Statement => ({
     ) as x where r.table_id = $1::bigint and r.hash_key = x.hash_key and r.range_key = x.range_key${returning}`,
 })
 
-/** Buckets use it: the next statements of the transaction make the blobs of the removed files dead. */
-const returningBlobs = ' returning r.i3_hash'
 const removals = {
   table: removeExpired(''),
   bucket: removeExpired(returningBlobs),
+  logged: removeExpired(' returning r.hash_key, r.range_key, r.ttl_seconds'),
 }
 
 const deadStatements = (tableId: string, removed: Row[], dueMs: number): BoundStatement[] =>
@@ -103,13 +128,14 @@ export const removeIdempotencyKeys: Statement = {
 }
 
 /**
- * `rows` removes rows of a purged table, and `any` finds out whether some are left. `alsoLast` runs before the table's own row
- * goes.
+ * `rows` removes rows of a purged table, and `any` finds out whether some are left. `more` removes other rows. `alsoLast` runs
+ * before the table's own row goes.
  */
 const purges = {
-  table: { rows: removeRows(''), any: anyRow, alsoLast: [] },
-  bucket: { rows: removeRows(returningBlobs), any: anyRow, alsoLast: [] },
-  task: { rows: removeRuns, any: anyRun, alsoLast: [removeTask] },
+  table: { rows: removeRows(''), any: anyRow, more: [removeIdempotencyKeys], alsoLast: [] },
+  log: { rows: removeRows(''), any: anyRow, more: [removeIdempotencyKeys, removeOldest], alsoLast: [removeFeed] },
+  bucket: { rows: removeRows(returningBlobs), any: anyRow, more: [removeIdempotencyKeys], alsoLast: [] },
+  task: { rows: removeRuns, any: anyRun, more: [removeIdempotencyKeys], alsoLast: [removeTask] },
 }
 
 type PurgedKind = keyof typeof purges
@@ -134,6 +160,7 @@ const tablesAskedMs = 5_000
 
 interface MaintenanceOptions {
   db: Database
+  logs: TableLogs
   /** A process whose clock runs ahead must not remove what is live by the database's clock. Tests move the caller's clock. */
   clock: 'database' | 'caller'
   /** See `Dialect`. */
@@ -146,11 +173,13 @@ export class PostgresMaintenance implements Maintenance {
   readonly #options: MaintenanceOptions
   readonly #postponed = { tables: new Postponed(), organizations: new Postponed() }
   readonly #idempotencyKeys: IdempotencyKeySweep
+  readonly #changes: ChangeSweep
   #lastTableId = 0
 
   constructor(options: MaintenanceOptions) {
     this.#options = options
     this.#idempotencyKeys = new IdempotencyKeySweep(options.db)
+    this.#changes = new ChangeSweep(options.db)
     this.sweepStepRows = options.namesManyTables ? sweepRowsMax : distributedStepRows
   }
 
@@ -164,26 +193,46 @@ export class PostgresMaintenance implements Maintenance {
     const { db, namesManyTables } = this.#options
     const now = await this.#now(nowMs)
     const before = nowSeconds(now - sweepGraceMs)
-    if (!namesManyTables) return this.#sweepByTable(before, rowsMax, deadUntilMs(now))
+    if (!namesManyTables) return this.#sweepByTable(before, rowsMax, now)
     const [swept] = await db.write(noOrg, bind(sweepInOne, before, rowsMax, deadUntilMs(now)))
-    return Number(swept!.rows[0]![0])
+    const [removed, logged] = swept!.rows[0]!
+    let sum = Number(removed)
+    for (const tableId of logged?.split(' ') ?? []) sum += await this.#sweepLogged(tableId, before, rowsMax - sum, now)
+    return sum
+  }
+
+  /** Removes expired records of a table that keeps changes, with an entry for each in its log. */
+  #sweepLogged(tableId: string, before: number, rowsMax: number, now: number): Promise<number> {
+    const id = Number(tableId)
+    return this.#options.logs.run(noOrg, [id], async ({ send, commit }, logs) => {
+      const steps = [bind(keepsChanges, id), bind(removals.logged, id, before, rowsMax)]
+      const [kept, removed] = logs.takeLocks(await send(...logs.locks, ...steps))
+      const entries = removed!.rows.map(([hash, range, ttl]) => ({
+        ...{ hashKey: fromHex(hash!), rangeKey: fromHex(range!), atMs: now },
+        ...{ kind: entryKind.expire, version: Number(ttl) * 1000 },
+      }))
+      // The log may have been ended in between.
+      if (kept!.rows[0]?.[0] === 't') logs.append(id, entries)
+      await commit(...logs.statements)
+      return removed!.count
+    })
   }
 
   /** Several processes may find the same rows: each removes those that are left, or looks again. */
-  async #sweepByTable(before: number, rowsMax: number, dueMs: number): Promise<number> {
+  async #sweepByTable(before: number, rowsMax: number, now: number): Promise<number> {
     const { db } = this.#options
     for (let poll = 1; poll <= sweepPollsMax; poll++) {
       let found: Row[]
       try {
         found = (await db.read(noOrg, bind(findExpired, before, rowsMax)))[0]!.rows
       } catch (error) {
-        return this.#sweepSomeTables(before, rowsMax, dueMs, error)
+        return this.#sweepSomeTables(before, rowsMax, now, error)
       }
       if (found.length === 0) return 0
       let removed = 0
       for (const [tableId, rows] of Map.groupBy(found, ([id]) => id!)) {
         const hasFiles = rows.some(([, isFile]) => isFile === 't')
-        removed += await this.#sweepTable(tableId, hasFiles, before, rows.length, dueMs)
+        removed += await this.#sweepTable(tableId, hasFiles, before, rows.length, now)
       }
       if (removed > 0) return removed
     }
@@ -191,14 +240,14 @@ export class PostgresMaintenance implements Maintenance {
   }
 
   /** Sweeps tables in the order of their ids, while a server cannot be reached. */
-  async #sweepSomeTables(before: number, rowsMax: number, dueMs: number, error: unknown): Promise<number> {
+  async #sweepSomeTables(before: number, rowsMax: number, now: number, error: unknown): Promise<number> {
     const { db } = this.#options
     const [found] = await db.read(noOrg, bind(tablesToSweep, this.#lastTableId, tablesAskedMax))
     db.requirePart(error)
     const endsAt = performance.now() + tablesAskedMs
     let removed = 0
     for (const [id, kind] of found!.rows) {
-      removed += await this.#sweepTable(id!, kind === 'bucket', before, rowsMax - removed, dueMs)
+      removed += await this.#sweepTable(id!, kind === 'bucket', before, rowsMax - removed, now)
       this.#lastTableId = Number(id)
       if (removed >= rowsMax || performance.now() >= endsAt) return removed
     }
@@ -206,20 +255,25 @@ export class PostgresMaintenance implements Maintenance {
     return removed
   }
 
-  async #sweepTable(
-    tableId: string,
-    hasFiles: boolean,
-    before: number,
-    rowsMax: number,
-    dueMs: number,
-  ): Promise<number> {
+  async #sweepTable(tableId: string, hasFiles: boolean, before: number, rowsMax: number, now: number): Promise<number> {
     const { db } = this.#options
     const removed = await db.reach(async () =>
       hasFiles
-        ? this.#sweepBucket(tableId, [tableId, before, Math.min(rowsMax, bucketStepRows)], dueMs)
-        : (await db.write(noOrg, bind(removals.table, tableId, before, rowsMax)))[0]!.count,
+        ? this.#sweepBucket(tableId, [tableId, before, Math.min(rowsMax, bucketStepRows)], deadUntilMs(now))
+        : this.#sweepRecords(tableId, before, rowsMax, now),
     )
     return removed ?? 0
+  }
+
+  async #sweepRecords(tableId: string, before: number, rowsMax: number, now: number): Promise<number> {
+    const removing = bind(removals.table, tableId, before, rowsMax)
+    try {
+      const [removed] = await this.#options.db.write(noOrg, removing, bind(requirePlain, tableId))
+      return removed!.count
+    } catch (error) {
+      if (!isRaised(error)) throw error
+      return this.#sweepLogged(tableId, before, rowsMax, now)
+    }
   }
 
   #sweepBucket(tableId: string, values: Value[], dueMs: number): Promise<number> {
@@ -279,12 +333,12 @@ export class PostgresMaintenance implements Maintenance {
     rowsMax: number,
     ...before: BoundStatement[]
   ): Promise<number> {
-    const { rows, any, alsoLast } = purges[kind]
-    const steps = [bind(rows, id, rowsMax), bind(any, id), bind(removeIdempotencyKeys, id, rowsMax)]
-    const [removed, left, keys] = (await send(...before, ...steps)).slice(before.length)
+    const { rows, any, more, alsoLast } = purges[kind]
+    const steps = [bind(rows, id, rowsMax), bind(any, id), ...more.map((statement) => bind(statement, id, rowsMax))]
+    const [removed, left, ...others] = (await send(...before, ...steps)).slice(before.length)
     const dead = deadStatements(id, removed!.rows, deadUntilMs(now))
-    const count = removed!.count + keys!.count
-    if (left!.rows.length > 0 || keys!.count === rowsMax) {
+    const count = others.reduce((sum, other) => sum + other.count, removed!.count)
+    if (left!.rows.length > 0 || others.some((other) => other.count === rowsMax)) {
       await commit(...dead)
       return count
     }
@@ -326,6 +380,10 @@ export class PostgresMaintenance implements Maintenance {
 
   async sweepIdempotencyKeys(nowMs: number, rowsMax: number, keysMax = idempotencyKeysMax): Promise<number> {
     return this.#idempotencyKeys.step(await this.#now(nowMs), rowsMax, keysMax)
+  }
+
+  async sweepChanges(nowMs: number, rowsMax: number): Promise<number> {
+    return this.#changes.step(await this.#now(nowMs), rowsMax)
   }
 
   /** The database has checksums of its own. A start warns when they are off. */

@@ -175,6 +175,16 @@ const addedIn8 = [
   'create index cubby_idempotency_key_by_org on cubby_idempotency_key (org_id, created_at)',
   'create index cubby_idempotency_key_by_time on cubby_idempotency_key (created_at)',
   'alter table cubby_idempotency_key add primary key (scope_id, scope_kind, key_hash)',
+  'alter table cubby_table_8 add column keep_hours bigint, add column changes_since bigint',
+  'create index cubby_table_with_changes on cubby_table_8 (id) where changes_since is not null',
+  'create table cubby_feed (table_id bigint primary key, seq bigint not null) with (fillfactor = 20)',
+  `create table cubby_change (table_id bigint not null, seq bigint not null, at_ms bigint not null, kind bigint not null,
+     hash_key bytea not null, range_key bytea not null, version bigint not null, primary key (table_id, seq))`,
+]
+const distributedIn8 = [
+  ['cubby_idempotency_key', 'scope_id'],
+  ['cubby_feed', 'table_id'],
+  ['cubby_change', 'table_id'],
 ]
 
 const migrateTo8 = async (session: Session, dialect: Dialect): Promise<void> => {
@@ -189,11 +199,11 @@ const migrateTo8 = async (session: Session, dialect: Dialect): Promise<void> => 
   await renameOwnConstraints(session, 'cubby_store', ['cubby_store_epoch', 'cubby_store_epoch_8'], false)
   for (const sql of addedIn8) await session.run(sql)
   if (dialect.distributesRecords) {
-    await session.run(
-      `select create_distributed_table('cubby_idempotency_key', 'scope_id', colocate_with => 'cubby_record_8')`,
-    )
+    for (const [table, column] of distributedIn8) {
+      await session.run(`select create_distributed_table('${table}', '${column}', colocate_with => 'cubby_record_8')`)
+    }
   }
-  await copyRights(session, 'cubby_record_8', 'cubby_idempotency_key')
+  await copyRights(session, 'cubby_record_8', 'cubby_idempotency_key, cubby_feed, cubby_change')
 }
 
 /** Citus does not rename constraints of a distributed table, but the index of a primary key it does. */

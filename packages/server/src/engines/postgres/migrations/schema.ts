@@ -81,7 +81,9 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
     deleted_at_ms bigint,
     purging boolean not null default false,
     kind text not null default 'table',
-    public_id ${nameType}
+    public_id ${nameType},
+    keep_hours bigint,
+    changes_since bigint
   )`,
   `create unique index if not exists cubby_table_by_name on cubby_table_8 (org_id, db, kind, name)
     where deleted_at_ms is null`,
@@ -89,6 +91,7 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
     where deleted_at_ms is not null`,
   `create unique index if not exists cubby_table_by_public_id on cubby_table_8 (public_id) where public_id is not null`,
   'create index if not exists cubby_table_to_purge on cubby_table_8 (deleted_at_ms) where deleted_at_ms is not null',
+  'create index if not exists cubby_table_with_changes on cubby_table_8 (id) where changes_since is not null',
   // Ids are drawn one by one, never in blocks that a process keeps: they are the order of creation for all processes.
   `create sequence if not exists cubby_record_id increment by ${idStride} cache 1`,
   `create table if not exists cubby_record_8 (
@@ -186,6 +189,22 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
   'create index if not exists cubby_idempotency_key_by_org on cubby_idempotency_key (org_id, created_at)',
   'create index if not exists cubby_idempotency_key_by_time on cubby_idempotency_key (created_at)',
   'alter table cubby_idempotency_key add primary key (scope_id, scope_kind, key_hash)',
+  // The counter of a table's log: the number of its newest entry. Every write of a table that keeps changes locks it first. Free
+  // space in its pages makes the updates cheap.
+  `create table if not exists cubby_feed (
+    table_id bigint primary key,
+    seq bigint not null
+  ) with (fillfactor = 20)`,
+  `create table if not exists cubby_change (
+    table_id bigint not null,
+    seq bigint not null,
+    at_ms bigint not null,
+    kind bigint not null,
+    hash_key bytea not null,
+    range_key bytea not null,
+    version bigint not null,
+    primary key (table_id, seq)
+  )`,
   ...dialect.afterSchema,
   // This comes last: a store that has a version is complete.
   `insert into cubby_store (id, version, lease_ms, epoch_8, cursor_key, accepts_plain_cursors, store_id)

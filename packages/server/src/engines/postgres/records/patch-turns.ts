@@ -30,17 +30,23 @@ export class PatchTurns {
 
   /** Runs `work` when all earlier calls that patch one of the same records have ended, and there is room for it. */
   async run<T>(orgId: number, parts: Part[], work: () => Promise<T>): Promise<T> {
-    const names: string[] = []
+    const names = parts.flatMap(({ table, records }) =>
+      records.flatMap(({ op, hashKey, rangeKey }) =>
+        op === 'patch' ? [JSON.stringify([table.id, hashKey, rangeKey])] : [],
+      ),
+    )
+    if (names.length === 0) return work()
+    return this.#queues.run(names, () => this.runInRoom(orgId, parts, work))
+  }
+
+  /** The same without turns, for patches that do not wait for rows. */
+  async runInRoom<T>(orgId: number, parts: Part[], work: () => Promise<T>): Promise<T> {
     let units = 0
     for (const { table, records } of parts) {
-      for (const { op, hashKey, rangeKey } of records) {
-        if (op !== 'patch') continue
-        names.push(JSON.stringify([table.id, hashKey, rangeKey]))
-        units += this.#lengths.get(table.id) ?? dataBytesMax
-      }
+      const patches = records.reduce((count, { op }) => (op === 'patch' ? count + 1 : count), 0)
+      if (patches > 0) units += patches * (this.#lengths.get(table.id) ?? dataBytesMax)
     }
-    if (names.length === 0) return work()
-    return this.#queues.run(names, () => this.#inRoom(orgId, units, work))
+    return units === 0 ? work() : this.#inRoom(orgId, units, work)
   }
 
   /** `length` is that of a record that is patched. A large one counts at once, and is forgotten slowly. */

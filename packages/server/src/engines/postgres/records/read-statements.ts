@@ -55,7 +55,7 @@ interface Walk {
   order: (column: string, id: string) => string
 }
 
-/** `first`: the number of the parameter `low`; `high`, id and hash follow it. */
+/** `first`: the number of the parameter `low`; `high`, id and hash follow it. In a walk, only the hash key follows. */
 const walkOf = (index: Scan['index'], descending: boolean, first: number): Walk => {
   const [low, high, third, fourth] = [first, first + 1, first + 2, first + 3].map((parameter) => `$${parameter}`)
   const down = descending ? ' desc' : ''
@@ -64,6 +64,13 @@ const walkOf = (index: Scan['index'], descending: boolean, first: number): Walk 
       range: 'range_key',
       where: `r.hash_key = ${third}::bytea and r.range_key >= ${low}::bytea and r.range_key < ${high}::bytea`,
       order: (column) => `${column}${down}`,
+    }
+  }
+  if (index === 'walk') {
+    return {
+      range: 'range_key',
+      where: `(r.hash_key, r.range_key) > (${high}::bytea, ${low}::bytea)`,
+      order: (column) => `${column.split('.')[0]}.hash_key, ${column}`,
     }
   }
   const [range, type] = index === 't' ? ['updated_at', 'bigint'] : [`${index}_range`, 'bytea']
@@ -112,7 +119,7 @@ export const scanRecords = (index: Scan['index'], descending: boolean, select: '
     name: `${prefix}_${index}${descending ? '_down' : ''}`,
     text: `
     select p.id, p.updated_at, p.ttl_seconds, ${index === 'primary' ? 'null' : 'p.hash_key'}, p.range_key,
-      ${index === 'primary' || index === 't' ? 'null' : 'p.place'},
+      ${index === 'primary' || index === 't' || index === 'walk' ? 'null' : 'p.place'},
       case when p.met <= $5::bigint and (p.met <= $7::bigint or p.bytes <= $6::bigint) then p.data end,
       nullif(p.expired, false), nullif(p.walked = $3::bigint, false), nullif(p.stepped_over, 0)
     from (${counted}) as p

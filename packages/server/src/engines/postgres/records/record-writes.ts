@@ -1,6 +1,8 @@
+import { deletedAt, type EntryKind, entryKind } from '../../../core/changes/log-entry.ts'
 import { batchOperationsMax } from '../../../core/limits.ts'
 import { holds } from '../../../core/records/condition.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
+import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { Holder } from '../../../core/shares.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type {
@@ -11,6 +13,8 @@ import type {
   WriteResult,
 } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
+import { LoggedWrites } from '../changes/logged-writes.ts'
+import type { NewEntry, TableLogs } from '../changes/table-logs.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { toBytes, toBytesOrNull, toHex } from '../connection/bytes.ts'
 import type { Coalescer } from '../connection/coalescer.ts'
@@ -23,7 +27,7 @@ import { compareKeys, inLockOrder, keyValues } from './lock-order.ts'
 import { PatchTurns } from './patch-turns.ts'
 import { type DecidedPart, decideWrite, mustDecide, type WritePart } from './record-patches.ts'
 import * as sql from './statements.ts'
-import { requireActive, stateStatement } from './write-guard.ts'
+import { isLogged, keepsNow, requireActive, stateStatement } from './write-guard.ts'
 
 const putsTogetherMax = 16
 const putsTogetherBytesMax = 1024 * 1024
@@ -50,6 +54,8 @@ const putRows = rowsOf(false)
 const putAbsentRows = rowsOf(true)
 const putMany = sql.putMany(false)
 const putManyAbsent = sql.putMany(true)
+const putManyLogged = sql.putMany(false, true)
+const putManyAbsentLogged = sql.putMany(true, true)
 
 /** No record has version -1. It is sent instead of versions that do not fit into a BIGINT. */
 const versionValues = ({ condition }: Change): Value[] => {
@@ -147,7 +153,8 @@ const arraysStatement = (table: Table, puts: PutOperation[], onlyAbsent: boolean
   )
   const draws = Math.ceil(puts.length / sql.idStride)
   const values = [nowSeconds(nowMs), ...rows, table.id, draws]
-  return { statement: onlyAbsent ? putManyAbsent : putMany, values, counts: true }
+  const [all, absent] = isLogged(table) ? [putManyLogged, putManyAbsentLogged] : [putMany, putManyAbsent]
+  return { statement: onlyAbsent ? absent : all, values, counts: true }
 }
 
 /** Without arrays: a statement for each draw of ids. */
@@ -167,6 +174,8 @@ const rowsStatements = (table: Table, puts: PutOperation[], onlyAbsent: boolean,
 interface BatchStatements {
   bound: BoundStatement[]
   readResults(answers: StatementResult[]): OperationResult[]
+  /** What the log of the table gets. */
+  readChanges(answers: StatementResult[]): NewEntry[]
 }
 
 /** Makes the statements of a batch, without its guard. A condition that does not hold raises an error: see `isRaised`. */
@@ -187,31 +196,58 @@ export const batchStatements = (table: Table, operations: Change[], nowMs: numbe
     for (const one of group) answerAt[one] = bound.length - 1
   }
   const readResults = (answers: StatementResult[]): OperationResult[] =>
-    operations.map(({ op, hashKey, rangeKey }, i) => {
+    operations.map((operation, i) => {
       const { rows } = answers[answerAt[i]!]!
-      if (op === 'delete') return { deleted: rows[0]![0] === 't' }
-      const [hash, range] = [toHex(hashKey), toHex(rangeKey)]
-      const row = rows.length === 1 ? rows[0] : rows.find((one) => one[1] === hash && one[2] === range)
-      return { updatedAtMs: Number(row![0]) }
+      if (operation.op === 'delete') return { deleted: rows[0]![0] === 't' }
+      return { updatedAtMs: rows.length === 1 ? Number(rows[0]![0]) : versionIn(rows, operation) }
     })
-  return { bound, readResults }
+  const readChanges = (answers: StatementResult[]): NewEntry[] => {
+    const results = readResults(answers)
+    return operations.flatMap((operation, i) => {
+      const result = results[i]!
+      if ('updatedAtMs' in result) return [entryOf(operation, entryKind.put, result.updatedAtMs, nowMs)]
+      const [live, , updatedAt, ttl, id] = answers[answerAt[i]!]!.rows[0]!
+      if (live === 't') return [entryOf(operation, entryKind.delete, deletedAt(Number(updatedAt), nowMs), nowMs)]
+      // The sweep will not find the row of an expired record any more.
+      return id === '0' ? [] : [entryOf(operation, entryKind.expire, Number(ttl) * 1000, nowMs)]
+    })
+  }
+  return { bound, readResults, readChanges }
+}
+
+const entryOf = ({ hashKey, rangeKey }: RecordKey, kind: EntryKind, version: number, atMs: number): NewEntry => ({
+  ...{ hashKey, rangeKey, kind, version, atMs },
+})
+
+/** Finds the version of a record in rows of `putRows`. */
+const versionIn = (rows: Row[], { hashKey, rangeKey }: RecordKey): number => {
+  const [hash, range] = [toHex(hashKey), toHex(rangeKey)]
+  return Number(rows.find((one) => one[1] === hash && one[2] === range)![0])
 }
 
 /** The same for parts that were decided, in which a table may have more operations than one draw of ids is for. */
 export const decidedStatements = (parts: DecidedPart[], nowMs: number) => {
   const bound: BoundStatement[] = []
   const readers = parts.map(({ table, operations, checkedAbsent, readResults }) => {
-    const chunks: ((answers: StatementResult[]) => OperationResult[])[] = []
+    const chunks: (BatchStatements & { own(answers: StatementResult[]): StatementResult[] })[] = []
     for (let at = 0; at < operations.length; at += batchOperationsMax) {
       const chunk = batchStatements(table, operations.slice(at, at + batchOperationsMax), nowMs)
       const from = bound.length
       bound.push(...chunk.bound)
-      chunks.push((answers) => chunk.readResults(answers.slice(from, from + chunk.bound.length)))
+      chunks.push({ ...chunk, own: (answers) => answers.slice(from, from + chunk.bound.length) })
     }
     bound.push(...checkedAbsent.map((key) => ({ statement: sql.removeLock, values: keyValues(table, key) })))
-    return (answers: StatementResult[]) => readResults(chunks.flatMap((read) => read(answers)))
+    return {
+      results: (answers: StatementResult[]) => readResults(chunks.flatMap((one) => one.readResults(one.own(answers)))),
+      changes: (answers: StatementResult[]) => chunks.flatMap((one) => one.readChanges(one.own(answers))),
+    }
   })
-  return { bound, readResults: (answers: StatementResult[]) => readers.map((read) => read(answers)) }
+  return {
+    bound,
+    readResults: (answers: StatementResult[]) => readers.map(({ results }) => results(answers)),
+    /** What the log of the table of the part gets. */
+    readChanges: (answers: StatementResult[], part: number) => readers[part]!.changes(answers),
+  }
 }
 
 /** A statement writes each record once, has one current second, and a bounded number of bytes. */
@@ -232,12 +268,16 @@ export class RecordWrites {
   readonly #fromArrays: boolean
   readonly #puts: Coalescer<PutCall>
   readonly #keys: PostgresIdempotencyKeys
+  readonly #logs: TableLogs
+  readonly #logged: LoggedWrites
   readonly patchTurns = new PatchTurns()
   readonly #putAlone
   readonly #deleteAlone
 
-  constructor(db: Database, { guardsWrites, putsFromArrays }: Dialect, keys: PostgresIdempotencyKeys) {
+  constructor(db: Database, { guardsWrites, putsFromArrays }: Dialect, keys: PostgresIdempotencyKeys, logs: TableLogs) {
     this.#db = db
+    this.#logs = logs
+    this.#logged = new LoggedWrites(logs, this.patchTurns)
     this.#keys = keys
     this.#guarded = guardsWrites
     this.#fromArrays = guardsWrites && putsFromArrays
@@ -254,6 +294,7 @@ export class RecordWrites {
   }
 
   async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
+    if (isLogged(table)) return this.#keys.run(caller, () => this.#logged.write(caller, table, operations, nowMs))
     if (caller.once !== undefined || mustDecide(operations)) {
       const part = { table, records: operations }
       return this.#keys.run(caller, () =>
@@ -344,12 +385,9 @@ export class RecordWrites {
     onlyAbsent: boolean,
     nowMs: number,
   ): Promise<number> {
+    if (isLogged(table)) return this.#putAllLogged(caller, table, puts, onlyAbsent, nowMs)
     const guard = this.#guarded ? [{ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
-    const bound = inRounds(puts).flatMap((round) =>
-      this.#fromArrays
-        ? [arraysStatement(table, round, onlyAbsent, nowMs)]
-        : rowsStatements(table, round, onlyAbsent, nowMs),
-    )
+    const bound = inRounds(puts).flatMap((round) => this.#loadSteps(table, round, onlyAbsent, nowMs))
     try {
       const answers = await this.#db.write(holderOf(caller), ...guard, ...bound)
       return answers.reduce((sum, { count }, i) => (bound[i - guard.length]?.counts ? sum + count : sum), 0)
@@ -358,6 +396,40 @@ export class RecordWrites {
       if (isRaised(error)) await this.#requireActive(caller, table)
       throw isRaised(error) ? unavailable('The table or the API key kept changing.') : error
     }
+  }
+
+  #loadSteps(table: Table, puts: PutOperation[], onlyAbsent: boolean, nowMs: number): LoadStep[] {
+    return this.#fromArrays
+      ? [arraysStatement(table, puts, onlyAbsent, nowMs)]
+      : rowsStatements(table, puts, onlyAbsent, nowMs)
+  }
+
+  #putAllLogged(
+    caller: Caller,
+    table: Table,
+    puts: PutOperation[],
+    onlyAbsent: boolean,
+    nowMs: number,
+  ): Promise<number> {
+    const rounds = inRounds(puts).map((round) => ({ round, steps: this.#loadSteps(table, round, onlyAbsent, nowMs) }))
+    return this.#logs.run(holderOf(caller), [table.id], async ({ send, commit }, logs) => {
+      const bound = rounds.flatMap(({ steps }) => steps)
+      const [state, ...answers] = logs.takeLocks(await send(...logs.locks, stateStatement(caller, table), ...bound))
+      requireActive(table, state!.rows[0]!)
+      let written = 0
+      for (const { round, steps } of rounds) {
+        const rows = answers.splice(0, steps.length).flatMap((answer, i) => (steps[i]!.counts ? answer.rows : []))
+        const versions = new Map(rows.map(([version, hash, range]) => [`${hash}${range}`, Number(version)]))
+        const entries = round.flatMap((put) => {
+          const version = versions.get(`${toHex(put.hashKey)}${toHex(put.rangeKey)}`)
+          return version === undefined ? [] : [entryOf(put, entryKind.put, version, nowMs)]
+        })
+        written += entries.length
+        if (keepsNow(state!.rows[0]!)) logs.append(table.id, entries)
+      }
+      await commit(...logs.statements)
+      return written
+    })
   }
 
   #putAloneStatement({ caller, table, put, nowMs }: PutCall): BoundStatement {

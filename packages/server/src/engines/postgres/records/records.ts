@@ -8,6 +8,7 @@ import type { Holder } from '../../../core/shares.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { CountPage, Page, PutOperation, RecordOperation, Records, WriteResult } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
+import type { TableLogs } from '../changes/table-logs.ts'
 import { bytesArray } from '../connection/arrays.ts'
 import { toBytes } from '../connection/bytes.ts'
 import type { Database } from '../connection/database.ts'
@@ -16,7 +17,7 @@ import type { PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { findRecords, getRecord } from './read-statements.ts'
 import { RecordWrites } from './record-writes.ts'
 import { countPage, readPage } from './scanner.ts'
-import type { WriteGuard } from './write-guard.ts'
+import { LogBegun, type WriteGuard } from './write-guard.ts'
 
 /** One statement reads all records, so they are from one snapshot. */
 const findByKeys = async (
@@ -52,10 +53,10 @@ export class PostgresRecords implements Records {
   readonly #guard: WriteGuard
   readonly writes: RecordWrites
 
-  constructor(db: Database, dialect: Dialect, guard: WriteGuard, keys: PostgresIdempotencyKeys) {
+  constructor(db: Database, dialect: Dialect, guard: WriteGuard, keys: PostgresIdempotencyKeys, logs: TableLogs) {
     this.#db = db
     this.#guard = guard
-    this.writes = new RecordWrites(db, dialect, keys)
+    this.writes = new RecordWrites(db, dialect, keys, logs)
   }
 
   async get(
@@ -99,19 +100,21 @@ export class PostgresRecords implements Records {
     return countPage({ db: this.#db, holder: { orgId: table.orgId, keySeq }, table, scan, rowsMax, nowMs })
   }
 
-  async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
-    if (!this.#guard.isInWrites) await this.#guard.confirm(caller, table)
-    return this.writes.write(caller, table, operations, nowMs)
+  write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
+    return this.#guarded(caller, table, (current) => this.writes.write(caller, current, operations, nowMs))
   }
 
-  async putAll(
-    caller: Caller,
-    table: Table,
-    puts: PutOperation[],
-    onlyAbsent: boolean,
-    nowMs: number,
-  ): Promise<number> {
-    if (!this.#guard.isInWrites) await this.#guard.confirm(caller, table)
-    return this.writes.putAll(caller, table, puts, onlyAbsent, nowMs)
+  putAll(caller: Caller, table: Table, puts: PutOperation[], onlyAbsent: boolean, nowMs: number): Promise<number> {
+    return this.#guarded(caller, table, (current) => this.writes.putAll(caller, current, puts, onlyAbsent, nowMs))
+  }
+
+  async #guarded<T>(caller: Caller, table: Table, write: (current: Table) => Promise<T>): Promise<T> {
+    try {
+      if (!this.#guard.isInWrites) await this.#guard.confirm(caller, table)
+      return await write(table)
+    } catch (error) {
+      if (!(error instanceof LogBegun)) throw error
+      return write(error.table)
+    }
   }
 }

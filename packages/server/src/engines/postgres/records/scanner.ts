@@ -24,15 +24,18 @@ const statementsOf = (make: (index: Scan['index'], descending: boolean) => State
     ),
   )
 
-const statements = {
-  data: statementsOf((index, descending) => scanRecords(index, descending)),
-  keys: statementsOf((index, descending) => scanRecords(index, descending, 'keys')),
-  count: statementsOf(countRecords),
-}
+const pagesOf = (select: 'data' | 'keys'): Map<string, Statement> =>
+  statementsOf((index, descending) => scanRecords(index, descending, select)).set(
+    'walk false',
+    scanRecords('walk', false, select),
+  )
+
+const statements = { data: pagesOf('data'), keys: pagesOf('keys'), count: statementsOf(countRecords) }
 
 const boundsOf = (scan: Scan): Value[] => {
   const id = scan.descending ? scan.highId : scan.lowId
   if (scan.index === 't') return [scan.low, scan.high, id]
+  if (scan.index === 'walk') return [asBuffer(scan.low), toBytes(scan.hash)]
   const bytes = [asBuffer(scan.low), asBuffer(scan.high)]
   return scan.index === 'primary' ? [...bytes, toBytes(scan.hash)] : [...bytes, id, toBytes(scan.hash)]
 }
@@ -40,6 +43,7 @@ const boundsOf = (scan: Scan): Value[] => {
 const positionOf = (scan: Scan, row: Row): Position => {
   const id = Number(row[column.id])
   if (scan.index === 't') return { range: Number(row[column.updatedAt]), id }
+  if (scan.index === 'walk') return { range: fromHex(row[column.rangeKey]!), id, hash: fromHex(row[column.hashKey]!) }
   return { range: fromHex(row[scan.index === 'primary' ? column.rangeKey : column.position]!), id }
 }
 

@@ -26,8 +26,14 @@ export const organizationIsActive = `coalesce((select ${isOfActive('t.org_id')}
 export const keyIsActive = (parameter: number): string =>
   `($${parameter}::bigint is null or coalesce((select k.revoked_at is null from cubby_api_key_8 k where k.seq = $${parameter}::bigint), false))`
 
-/** A write statement has this condition, so that it is applied only if table and key are active. */
-const guard = (keyParameter: number): string => `${tableIsActive} and ${keyIsActive(keyParameter)}`
+/** True if the table and its organization are not deleted, and the table keeps no changes. */
+const tableIsPlain = tableIsActive.replace('is null and', 'is null and t.keep_hours is null and')
+
+/**
+ * A write statement has this condition, so that it is applied only if table and key are active. One that adds nothing to a log
+ * must not write into a table that has begun to keep its changes.
+ */
+const guard = (keyParameter: number): string => `${tableIsPlain} and ${keyIsActive(keyParameter)}`
 
 // A pipeline cannot stop to look at a count. A statement that must stop it raises an error instead: division by zero, the
 // one error that every database raises at run time and that no other statement of ours can cause.
@@ -167,10 +173,12 @@ const drawsParameter = behindRows + 1
 /** More rows than one draw has ids for. The last parameter is the number of draws. */
 const idsOfDraws = `(array(select ${newId} from generate_series(1, $${drawsParameter}::int)))[(v.place / ${idStride} + 1)::int] + v.place % ${idStride}`
 
-/** Writes puts of a load, behind `guardBatch`. Its count is that of the written ones. */
-export const putMany = (onlyAbsent: boolean): Statement => ({
-  name: `put_many${onlyAbsent ? '_absent' : ''}`,
-  text: insertRows(`$${behindRows}::bigint`, unnest(rowTypes, rowNames), 'true', idsOfDraws, onlyAbsent),
+/** Writes puts of a load, behind `guardBatch`. Its count is that of the written ones. For a log it returns them, as `putRows` does. */
+export const putMany = (onlyAbsent: boolean, isLogged = false): Statement => ({
+  name: `put_many${onlyAbsent ? '_absent' : ''}${isLogged ? '_logged' : ''}`,
+  text:
+    insertRows(`$${behindRows}::bigint`, unnest(rowTypes, rowNames), 'true', idsOfDraws, onlyAbsent) +
+    (isLogged ? ' returning r.updated_at, r.hash_key, r.range_key' : ''),
 })
 
 /** Writes puts of several requests, each with its own guard. A put without a row in the result was not applied. */
@@ -228,23 +236,57 @@ const deleteHolds: Record<ConditionKind, string> = {
 
 /**
  * Applies one delete of a batch, after its lock, and returns whether there was a record. It fails if its condition does not
- * hold.
+ * hold. The other columns are for the log: version, ttl, and the id, which is 0 of a row that only the lock has made.
  */
 export const deleteInBatch = (kind: ConditionKind): Statement => ({
   name: `batch_delete_${kind}`,
-  text: `with w as (delete from cubby_record_8 as r where ${theRecord} returning ${live(4)} as live, r.updated_at)
-    select w.live, ${raising(deleteHolds[kind])} from w`,
+  text: `with w as (delete from cubby_record_8 as r where ${theRecord}
+      returning ${live(4)} as live, r.updated_at, r.ttl_seconds, r.id)
+    select w.live, ${raising(deleteHolds[kind])}, w.updated_at, w.ttl_seconds, w.id from w`,
 })
+
+// ── Writes of tables that keep changes, under the lock of the log's counter ────────────────────────────────
+
+/** Reads and locks a row, also of an expired record. Its data is read if $4 is true. */
+export const lockRow: Statement = {
+  name: 'row_lock',
+  text: `select r.id, r.updated_at, r.ttl_seconds, case when $4::boolean then r.data end from cubby_record_8 as r
+    where ${theRecord} for update`,
+}
+
+/** $17 is the id. Fails if there is a row: a write from before the log was begun was faster. */
+export const insertRow: Statement = {
+  name: 'row_insert',
+  text: `insert into cubby_record_8 as r (${recordColumns}) values (${rowOf('$17::bigint')})`,
+}
+
+export const replaceRow: Statement = {
+  name: 'row_replace',
+  text: `update cubby_record_8 as r set id = $17::bigint, data = $4::text, ttl_seconds = $5::bigint, updated_at = $6::bigint,
+    ${indexColumns.map((column, i) => `${column} = ${entryParameters[i]}`).join(', ')} where ${theRecord}`,
+}
+
+export const removeRow: Statement = {
+  name: 'row_remove',
+  text: `delete from cubby_record_8 as r where ${theRecord}`,
+}
 
 // ── The guard of a batch, and why a write was not applied ──────────────────────────────────────────────────
 
-/** $1 the table, $2 the API key. Fails if either is not active. */
+/** $1 the table, $2 the API key. Fails if either is not active, or if the table keeps changes. */
 export const guardBatch: Statement = { name: 'guard', text: `select ${raising(guard(2))}` }
 
-/** Reads whether the table, the API key and the organization are active. */
+/** The same for writes that add to the log of the table. */
+export const guardLogged: Statement = {
+  name: 'guard_logged',
+  text: `select ${raising(`${tableIsActive} and ${keyIsActive(2)}`)}`,
+}
+
+/** Reads whether the table, the API key and the organization are active, and whether the table keeps changes. */
 export const guardState: Statement = {
   name: 'guard_state',
-  text: `select ${tableIsActive}, ${keyIsActive(2)}, ${organizationIsActive}`,
+  text: `select ${tableIsActive}, ${keyIsActive(2)}, ${organizationIsActive},
+    coalesce((select t.keep_hours is not null from cubby_table_8 t where t.id = $1::bigint), false)`,
 }
 
 /** Reads the version of a live record. $4 now in seconds. */

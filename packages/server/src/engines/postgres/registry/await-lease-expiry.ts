@@ -13,13 +13,14 @@ const inFlightMsMax = 900
 const cancelledMsMax = 500
 
 // A transaction that changes records or runs takes one of these locks before it checks the guard, and holds it until it ends.
-// On runs the first lock is that of SELECT FOR UPDATE.
+// On runs and logs the first lock is that of SELECT FOR UPDATE.
 const writingNow: Statement = {
   name: 'writing_now',
   text: `select l.pid, l.virtualtransaction from pg_locks l
     where l.locktype = 'relation' and l.granted
       and (l.relation = 'cubby_record_8'::regclass and l.mode = 'RowExclusiveLock'
-        or l.relation = 'cubby_run_8'::regclass and l.mode in ('RowShareLock', 'RowExclusiveLock'))
+        or l.relation in ('cubby_run_8'::regclass, 'cubby_feed'::regclass)
+          and l.mode in ('RowShareLock', 'RowExclusiveLock'))
       and l.database = (select d.oid from pg_database d where d.datname = current_database())
       and l.pid <> pg_backend_pid()`,
 }

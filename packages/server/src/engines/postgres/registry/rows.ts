@@ -36,9 +36,9 @@ export const toApiKey = (row: Row, epoch = Number(row[keyColumnCount])): ApiKey 
 })
 
 export const tableColumns =
-  't.id, t.org_id, t.db, t.name, t.indices, t.created_at, t.deleted_at_ms, t.kind, t.public_id'
+  't.id, t.org_id, t.db, t.name, t.indices, t.created_at, t.deleted_at_ms, t.kind, t.public_id, t.keep_hours, t.changes_since'
 
-const tableColumnCount = 9
+const tableColumnCount = 11
 
 export const toTable = (row: Row, epoch = Number(row[tableColumnCount])): Table => ({
   id: Number(row[0]),
@@ -50,6 +50,7 @@ export const toTable = (row: Row, epoch = Number(row[tableColumnCount])): Table 
   deletedAtMs: numberOrNull(row[6]),
   kind: row[7] as TableKind,
   publicId: row[8] ?? null,
+  changes: row[10] == null ? null : { keepHours: numberOrNull(row[9]), sinceMs: Number(row[10]) },
   epoch,
 })
 

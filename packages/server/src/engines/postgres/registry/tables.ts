@@ -1,9 +1,12 @@
 import type { Awaitable } from '../../../core/awaitable.ts'
+import { entryKind } from '../../../core/changes/log-entry.ts'
 import { isBucketId } from '../../../core/files/bucket-id.ts'
 import { recoveryMs } from '../../../core/limits.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { Buckets, RestoreResult, Table, TableKind, TableListing, Tables } from '../../../store/tables.ts'
+import { addFeed } from '../changes/statements.ts'
+import type { TableLogs } from '../changes/table-logs.ts'
 import { type Database, holderOf, organization, type Transaction } from '../connection/database.ts'
 import { type BoundStatement, bind, type Row, type Statement, type Value } from '../connection/driver.ts'
 import { changeRegistry, openings, type Registry, refusingGone } from './registry.ts'
@@ -83,6 +86,15 @@ const recoverableTables: Statement = {
 const unmarkDeleted: Statement = {
   name: 'unmark_deleted',
   text: `update cubby_table_8 as t set deleted_at_ms = null where t.id = $1::bigint and not t.purging
+    returning ${tableColumns}, ${epochColumn}`,
+}
+
+const moveEpoch: Statement = { name: 'move_epoch', text: 'update cubby_store set epoch_8 = epoch_8 + 1' }
+
+/** $1 table, $2 how long it keeps its changes, $3 since when. */
+const setChanges: Statement = {
+  name: 'set_changes',
+  text: `update cubby_table_8 as t set keep_hours = $2::bigint, changes_since = $3::bigint where t.id = $1::bigint
     returning ${tableColumns}, ${epochColumn}`,
 }
 
@@ -202,12 +214,72 @@ export const restoreTable = (
 }
 
 export class PostgresTables extends TablesOfKind implements Tables {
-  constructor(registry: Registry) {
+  readonly #logs: TableLogs
+
+  constructor(registry: Registry, logs: TableLogs) {
     super(registry, 'table')
+    this.#logs = logs
   }
 
-  create(caller: Caller, db: string, name: string, indices: Indices, nowMs: number) {
-    return this.createOfKind(caller, db, name, { indices, publicId: null }, nowMs)
+  create(caller: Caller, db: string, name: string, indices: Indices, nowMs: number, keepHours?: number) {
+    return keepHours === undefined
+      ? this.createOfKind(caller, db, name, { indices, publicId: null }, nowMs)
+      : this.#createWithLog(caller, db, name, indices, nowMs, keepHours)
+  }
+
+  #createWithLog(caller: Caller, db: string, name: string, indices: Indices, nowMs: number, keepHours: number) {
+    const nameValues = this.nameValues(caller.orgId, db, name)
+    const insert = bind(insertTable, ...nameValues, JSON.stringify(indices), null, nowMs)
+    const creating = this.registry.db.transaction(holderOf(caller), async ({ send, commit }) => {
+      const [, , made] = await send(...openings(caller), insert)
+      const row = made!.rows[0]
+      if (row === undefined) {
+        const [active] = await commit(bind(activeTable, ...nameValues))
+        return { table: toTable(active!.rows[0]!), created: false }
+      }
+      const id = Number(row[0])
+      const [written] = await commit(
+        bind(setChanges, id, keepHours, nowMs),
+        ...(await this.#begin(send, id, nowMs, nowMs)),
+      )
+      return { table: toTable(written!.rows[0]!), created: true }
+    })
+    return refusingGone(this.registry.db, caller, creating)
+  }
+
+  /** Locks the counter of the log, and returns the statements that begin the log. Entries of an earlier one are left to the sweep. */
+  async #begin(send: Transaction['send'], id: number, sinceMs: number, nowMs: number): Promise<BoundStatement[]> {
+    const logs = this.#logs.open([id])
+    const [, ...locked] = await send(bind(addFeed, id), ...logs.locks)
+    logs.takeLocks(locked)
+    logs.append(id, [{ kind: entryKind.begin, atMs: nowMs, hashKey: '', rangeKey: '', version: sinceMs }])
+    return logs.statements
+  }
+
+  async keepChanges(
+    caller: Caller,
+    db: string,
+    name: string,
+    keepHours: number | null,
+    nowMs: number,
+  ): Promise<Table | undefined> {
+    const nameValues = this.nameValues(caller.orgId, db, name)
+    const changing = this.registry.db.transaction(holderOf(caller), async ({ send, commit }) => {
+      const [, , active] = await send(...openings(caller), bind(activeTable, ...nameValues))
+      const row = active!.rows[0]
+      if (row === undefined) return undefined
+      const { id, changes } = toTable(row)
+      const begins = keepHours !== null && (changes === null || changes.keepHours === null)
+      const sinceMs = begins ? Math.max(nowMs, 1 + (changes?.sinceMs ?? 0)) : (changes?.sinceMs ?? null)
+      const entry = begins ? await this.#begin(send, id, sinceMs!, nowMs) : []
+      const written = await commit(...entry, bind(moveEpoch), bind(setChanges, id, keepHours, sinceMs))
+      return toTable(written.at(-1)!.rows[0]!)
+    })
+    const changed = await refusingGone(this.registry.db, caller, changing)
+    if (changed === undefined) return undefined
+    this.registry.cache.moveTo(changed.epoch)
+    await this.registry.awaitLeaseExpiry()
+    return changed
   }
 
   async listDatabases(orgId: number, after: string | undefined, limit: number): Promise<string[]> {

@@ -9,6 +9,7 @@ import {
   type RunChange,
   type TaskOperation,
 } from '../../../store/runs.ts'
+import type { OpenLogs, TableLogs } from '../changes/table-logs.ts'
 import { bytesArray, textArray } from '../connection/arrays.ts'
 import { type Database, holderOf, type Transaction } from '../connection/database.ts'
 import { type BoundStatement, bind } from '../connection/driver.ts'
@@ -21,7 +22,8 @@ import {
   type RecordWrites,
   raceAttemptsMax,
 } from '../records/record-writes.ts'
-import { guardBatch } from '../records/statements.ts'
+import { guardBatch, guardLogged } from '../records/statements.ts'
+import { isLogged, LogBegun } from '../records/write-guard.ts'
 import { commitOnce, type PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { lockForBatch } from '../tasks/statements.ts'
 import { addLocks, decideAdd, decideFinish, finishLocks } from './run-changes.ts'
@@ -41,15 +43,28 @@ export class BatchWrites {
   readonly #records: RecordWrites
   readonly #clock: Clock
   readonly #keys: PostgresIdempotencyKeys
+  readonly #logs: TableLogs
 
-  constructor(db: Database, records: RecordWrites, clock: Clock, keys: PostgresIdempotencyKeys) {
+  constructor(db: Database, records: RecordWrites, clock: Clock, keys: PostgresIdempotencyKeys, logs: TableLogs) {
     this.#keys = keys
+    this.#logs = logs
     this.#db = db
     this.#records = records
     this.#clock = clock
   }
 
   async apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
+    try {
+      return await this.#applyOnce(caller, batch, nowMs)
+    } catch (error) {
+      if (!(error instanceof LogBegun)) throw error
+      const { table } = error
+      const parts = batch.parts.map((part) => (part.table.id === table.id ? { ...part, table } : part))
+      return this.apply(caller, { ...batch, parts }, nowMs)
+    }
+  }
+
+  async #applyOnce(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
     return this.#keys.run(caller, () =>
       this.#records.patchTurns.run(caller.orgId, batch.parts, () => this.#apply(caller, batch, nowMs)),
     )
@@ -73,43 +88,62 @@ export class BatchWrites {
     throw unavailable('The records kept changing.')
   }
 
-  #attempt(caller: Caller, { parts, tasks }: Batch, nowMs: number): Promise<BatchResult> {
+  #attempt(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
+    const logged = [...new Set(batch.parts.flatMap(({ table }) => (isLogged(table) ? [table.id] : [])))]
+    const holder = holderOf(caller)
+    return logged.length === 0
+      ? this.#db.transaction(holder, (transaction) => this.#write(transaction, caller, batch, nowMs))
+      : this.#logs.run(holder, logged, (transaction, logs) => this.#write(transaction, caller, batch, nowMs, logs))
+  }
+
+  /** With `logs`, the logs of the tables that keep changes: their counters are locked before all else. */
+  async #write(
+    transaction: Transaction,
+    caller: Caller,
+    { parts, tasks }: Batch,
+    nowMs: number,
+    logs?: OpenLogs,
+  ): Promise<BatchResult> {
     const at = this.#clock(nowMs)
-    return this.#db.transaction(holderOf(caller), async (transaction): Promise<BatchResult> => {
-      const { send } = transaction
-      if (tasks.length > 1) await lockInOrder(send, tasks)
-      const runIds: string[] = []
-      const changes: BatchedChange[] = []
-      /** The writes of the operations so far. They are sent with the locks of the next one. */
-      let writes: BoundStatement[] = []
-      for (const [i, operation] of tasks.entries()) {
-        const locks = locksOf(operation)
-        const results = await send(...writes, ...locks, stateStatement(operation.task.id, caller, at))
-        const found = results.slice(writes.length).map(({ rows }) => rows)
-        const isFinish = operation.op === 'finish'
-        const task = requireTask(operation.task, toLockedTask(found.pop()!), isFinish)
-        const decision: Decision<AddResult | RunChange> = isFinish
-          ? decideFinish(found, task, operation.finish, true)
-          : decideAdd(found, task, operation.run)
-        if ('refused' in decision.outcome) return { applied: false, failedTask: i, refused: reasonOf(decision.outcome) }
-        runIds.push(decision.outcome.run.id)
-        changes.push(changeOf(decision.outcome))
-        writes = decision.writes
-      }
-      const result: BatchResult = { applied: true, runIds, changes }
-      const guards = parts.map(({ table }) => bind(guardBatch, table.id, caller.apiKey?.seq ?? null))
-      if (parts.length < 2 && !parts.some(({ records }) => mustDecide(records))) {
-        const bound = parts.flatMap(({ table, records }) => batchStatements(table, records as Change[], nowMs).bound)
-        return commitOnce(transaction, caller, nowMs, [...writes, ...guards, ...bound], () => result)
-      }
-      const decided = await decideWrite(send, [...writes, ...guards], parts, nowMs, this.#records.patchTurns)
-      if (!Array.isArray(decided)) {
-        const { failedPart, failedOperation: failedRecord, current } = decided
-        return { applied: false, failedPart, failedRecord, current }
-      }
-      const { bound } = decidedStatements(decided, nowMs)
-      return commitOnce(transaction, caller, nowMs, [...guards, ...bound], () => result)
-    })
+    const { send } = transaction
+    logs?.takeLocks(await send(...logs.locks))
+    if (tasks.length > 1) await lockInOrder(send, tasks)
+    const runIds: string[] = []
+    const changes: BatchedChange[] = []
+    /** The writes of the operations so far. They are sent with the locks of the next one. */
+    let writes: BoundStatement[] = []
+    for (const [i, operation] of tasks.entries()) {
+      const locks = locksOf(operation)
+      const results = await send(...writes, ...locks, stateStatement(operation.task.id, caller, at))
+      const found = results.slice(writes.length).map(({ rows }) => rows)
+      const isFinish = operation.op === 'finish'
+      const task = requireTask(operation.task, toLockedTask(found.pop()!), isFinish)
+      const decision: Decision<AddResult | RunChange> = isFinish
+        ? decideFinish(found, task, operation.finish, true)
+        : decideAdd(found, task, operation.run)
+      if ('refused' in decision.outcome) return { applied: false, failedTask: i, refused: reasonOf(decision.outcome) }
+      runIds.push(decision.outcome.run.id)
+      changes.push(changeOf(decision.outcome))
+      writes = decision.writes
+    }
+    const result: BatchResult = { applied: true, runIds, changes }
+    const guards = parts.map(({ table }) =>
+      bind(isLogged(table) ? guardLogged : guardBatch, table.id, caller.apiKey?.seq ?? null),
+    )
+    if (logs === undefined && parts.length < 2 && !parts.some(({ records }) => mustDecide(records))) {
+      const bound = parts.flatMap(({ table, records }) => batchStatements(table, records as Change[], nowMs).bound)
+      return commitOnce(transaction, caller, nowMs, [...writes, ...guards, ...bound], () => result)
+    }
+    const decided = await decideWrite(send, [...writes, ...guards], parts, nowMs, this.#records.patchTurns)
+    if (!Array.isArray(decided)) {
+      const { failedPart, failedOperation: failedRecord, current } = decided
+      return { applied: false, failedPart, failedRecord, current }
+    }
+    const { bound, readChanges } = decidedStatements(decided, nowMs)
+    if (logs === undefined) return commitOnce(transaction, caller, nowMs, [...guards, ...bound], () => result)
+    const answers = (await send(...guards, ...bound)).slice(guards.length)
+    for (const [i, { table }] of parts.entries()) if (isLogged(table)) logs.append(table.id, readChanges(answers, i))
+    return commitOnce(transaction, caller, nowMs, logs.statements, () => result)
   }
 }
 

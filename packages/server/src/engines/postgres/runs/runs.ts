@@ -30,6 +30,7 @@ import type {
   Runs,
 } from '../../../store/runs.ts'
 import type { Table } from '../../../store/tables.ts'
+import type { TableLogs } from '../changes/table-logs.ts'
 import { bigintArray, textArray } from '../connection/arrays.ts'
 import { type Database, holderOf, noOrg, organization } from '../connection/database.ts'
 import { type BoundStatement, bind, type Row } from '../connection/driver.ts'
@@ -64,6 +65,7 @@ interface RunsOptions {
   records: RecordWrites
   clock: Clock
   keys: PostgresIdempotencyKeys
+  logs: TableLogs
   /** See `Dialect`. */
   namesManyTables: boolean
 }
@@ -97,7 +99,7 @@ export class PostgresRuns implements Runs {
     this.#schedules = new SchedulePolls(db)
     this.#sweep = new FinishedSweep(db, namesManyTables)
     this.#pushPolls = namesManyTables ? { positions: new PushPositions() } : { turns: new TaskTurns() }
-    this.#batches = new BatchWrites(db, records, clock, options.keys)
+    this.#batches = new BatchWrites(db, records, clock, options.keys, options.logs)
   }
 
   async get(task: Table, id: string, nowMs: number): Promise<Run | undefined> {

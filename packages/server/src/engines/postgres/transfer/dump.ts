@@ -4,12 +4,15 @@ import type {
   Dump,
   DumpedApiKey,
   DumpedBlob,
+  DumpedChange,
   DumpedIdempotencyKey,
   DumpedOrganization,
   DumpedRecord,
   DumpedTable,
   DumpedTask,
 } from '../../../store/transfer.ts'
+import { toEntry } from '../changes/changes.ts'
+import { entryColumns } from '../changes/statements.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
 import type { Row, Session, Statement, StatementResult, Value } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
@@ -76,6 +79,12 @@ const idempotencyKeys: Statement = {
     from cubby_idempotency_key i
     where (i.org_id, i.created_at, i.scope_id, i.scope_kind, i.key_hash) > ($1::bigint, $2::bigint, $3::bigint, $4, $5::bytea)
     order by i.org_id, i.created_at, i.scope_id, i.scope_kind, i.key_hash limit ${chunkRows}`,
+}
+
+const changes: Statement = {
+  name: 'dump_changes',
+  text: `select ${entryColumns.map((column) => `c.${column}`).join(', ')}, c.table_id from cubby_change c
+    where (c.table_id, c.seq) > ($1::bigint, $2::bigint) order by c.table_id, c.seq limit ${chunkRows}`,
 }
 
 const fileMark: Statement = { name: 'dump_file_mark', text: 'select s.file_mark from cubby_store s' }
@@ -161,6 +170,15 @@ export const openDump = async (session: Session): Promise<Dump> => {
         if (page.length === 0) return
         const [scopeId, scopeKind, keyHash, , orgId, createdAt] = page.at(-1)!
         last = [orgId!, createdAt!, scopeId!, scopeKind!, Buffer.from(keyHash!, 'hex')]
+      }
+    },
+
+    async *changes(): AsyncIterable<DumpedChange[]> {
+      for (let last: Value[] = [0, 0]; ; ) {
+        const page = await rows(changes, ...last)
+        if (page.length === 0) return
+        yield page.map((row) => ({ tableId: Number(row.at(-1)), ...toEntry(row) }))
+        last = [page.at(-1)!.at(-1)!, page.at(-1)![0]!]
       }
     },
 

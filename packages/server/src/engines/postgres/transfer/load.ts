@@ -1,8 +1,10 @@
-import type { DumpedBlob, DumpedRecord, LoadedBlob, LoadRows } from '../../../store/transfer.ts'
+import type { DumpedBlob, DumpedChange, DumpedRecord, LoadedBlob, LoadRows } from '../../../store/transfer.ts'
+import { addFeed, moveFeed, newestNumber, removeEntries } from '../changes/statements.ts'
+import { entryStatements } from '../changes/table-logs.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { toBytes, toBytesOrNull } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'
-import type { BoundStatement, Statement } from '../connection/driver.ts'
+import { type BoundStatement, bind, type Statement } from '../connection/driver.ts'
 import { indexColumns } from '../records/statements.ts'
 import { secretValues, writeSecrets } from '../registry/rows.ts'
 import { runParameters, runValues, storedRunColumns } from '../runs/run-rows.ts'
@@ -27,8 +29,8 @@ const loadKey: Statement = {
 
 const loadTable: Statement = {
   name: 'load_table',
-  text: `insert into cubby_table_8 (id, org_id, db, name, indices, created_at, deleted_at_ms, purging, kind, public_id)
-    values (${parameters(10)}) on conflict do nothing`,
+  text: `insert into cubby_table_8 (id, org_id, db, name, indices, created_at, deleted_at_ms, purging, kind, public_id,
+    keep_hours, changes_since) values (${parameters(12)}) on conflict do nothing`,
 }
 
 const loadBlob: Statement = {
@@ -160,6 +162,29 @@ const json = (value: unknown): string | null => (value === null ? null : JSON.st
 const raise = (statement: Statement, ids: number[]): BoundStatement[] =>
   ids.length === 0 ? [] : [{ statement, values: [ids.reduce((most, id) => Math.max(most, id))] }]
 
+/**
+ * Adds the entries of logs that are not there. If numbers are missing before them, an interrupted copy was of an older state, and
+ * what it has is removed.
+ */
+const logStatements = async (db: Database, changes: DumpedChange[], fromArrays: boolean): Promise<BoundStatement[]> => {
+  const logs = [...Map.groupBy(changes, ({ tableId }) => tableId)]
+  if (logs.length === 0) return []
+  const feeds = await db.read(noOrg, ...logs.map(([tableId]) => bind(newestNumber, tableId)))
+  return logs.flatMap(([tableId, copied], i) => {
+    const newest = Number(feeds[i]!.rows[0]?.[1] ?? 0)
+    const added = copied.filter(({ seq }) => seq > newest)
+    const last = added.at(-1)
+    if (last === undefined) return []
+    const firstKept = added.findLastIndex(({ seq }, at) => seq > (added[at - 1]?.seq ?? newest) + 1)
+    return [
+      bind(addFeed, tableId),
+      ...(firstKept < 0 ? [] : [bind(removeEntries, tableId, last.seq)]),
+      ...entryStatements(tableId, firstKept < 0 ? added : added.slice(firstKept), fromArrays),
+      bind(moveFeed, tableId, last.seq),
+    ]
+  })
+}
+
 /** Adds the rows of a copy with their ids, in one transaction. */
 export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean): Promise<void> => {
   const {
@@ -174,6 +199,7 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
     idempotencyKeys = [],
   } = rows
   const organizationOf = await findOrganizations(db, rows)
+  const logs = await logStatements(db, rows.changes ?? [], fromArrays)
   const bound: BoundStatement[] = [
     ...(secrets === undefined ? [] : [{ statement: writeSecrets, values: secretValues(secrets) }]),
     ...organizations.map(({ id, name, createdAtMs, deletedAtMs, purging }) => ({
@@ -194,8 +220,11 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
       values: [
         ...[table.id, table.orgId, table.db, table.name, JSON.stringify(table.indices)],
         ...[table.createdAtMs, table.deletedAtMs, table.purging ? 't' : 'f', table.kind, table.publicId],
+        ...[table.changes?.keepHours ?? null, table.changes?.sinceMs ?? null],
       ],
     })),
+    ...tables.flatMap(({ id, changes }) => (changes === null ? [] : [bind(addFeed, id)])),
+    ...logs,
     ...(fromArrays && records.length > 0 ? [recordsAtOnce(records)] : recordsOneByOne(records)),
     ...blobStatements(blobs, fromArrays),
     ...tasks.map((task) => ({ statement: loadTask, values: taskValues(task) })),
