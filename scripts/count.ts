@@ -9,6 +9,7 @@ import { basename, dirname, join, normalize } from 'node:path'
 const smallLinesMax = 25
 const packageEntries = new Map([
   ['@cubbydb/client', 'packages/client/src/index.ts'],
+  ['@cubbydb/client/changes', 'packages/client/src/changes.ts'],
   ['@cubbydb/client/load', 'packages/client/src/load.ts'],
   ['@cubbydb/client/worker', 'packages/client/src/worker.ts'],
   ['@cubbydb/client/webhooks', 'packages/client/src/webhooks.ts'],

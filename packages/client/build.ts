@@ -6,8 +6,8 @@ import { breakLines } from './build-lines.ts'
 
 const here = import.meta.dir
 
-/** What a program may import: `@cubbydb/client`, and `/load`, `/worker` and `/webhooks` below it. */
-const entries = ['index', 'load', 'worker', 'webhooks']
+/** What a program may import: `@cubbydb/client`, and `/changes`, `/load`, `/worker` and `/webhooks` below it. */
+const entries = ['index', 'changes', 'load', 'worker', 'webhooks']
 
 /** An import of one entry point by another stays an import, so that no class is there twice. */
 const keepEntriesApart: Bun.BunPlugin = {

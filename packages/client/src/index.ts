@@ -5,6 +5,7 @@ export type { Buckets } from './files/buckets.ts'
 export type { ByteRange, FileDownload } from './files/download.ts'
 export { type FileBody, type UploadOptions, uploadTo } from './files/upload.ts'
 export type { UploadProgress } from './files/xhr-fetch.ts'
+export type * from './records/following.ts'
 export type { LoadOptions, LoadSource } from './records/loading.ts'
 export type { Key } from './records/record-key.ts'
 export {

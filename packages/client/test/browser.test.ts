@@ -32,6 +32,8 @@ beforeAll(async () => {
       data: { topic: 'x', at: new Date(i) },
     })),
   )
+  await app.tables.create('live', { changes: {} })
+  await app.table('live').save(['a', 'b'].map((hashKey) => ({ hashKey, data: {} })))
   const page = `<!doctype html><title>notes</title><script type="module">
     import * as client from '/index.js'
     window.client = client
@@ -42,6 +44,7 @@ beforeAll(async () => {
     routes: {
       '/': () => new Response(page, { headers: { 'content-type': 'text/html' } }),
       '/index.js': () => new Response(Bun.file(join(directory, 'index.js'))),
+      '/changes.js': () => new Response(Bun.file(join(directory, 'changes.js'))),
       '/load.js': () => new Response(Bun.file(join(directory, 'load.js'))),
     },
     fetch: () => new Response(null, { status: 404 }),
@@ -105,6 +108,54 @@ for (const [which, host] of origins) {
         dated: 2,
         met: ['n0', 'n1', 'n2', 'n3', 'a/b'],
       })
+    },
+    30_000,
+  )
+
+  browserTest(
+    `a page ${which} follows a table, with three streams at most`,
+    async () => {
+      const shown = await inPage(
+        host,
+        async ({ url, key }) => {
+          const { Cubby } = (globalThis as unknown as PageWindow).client
+          let streams = 0
+          const cubby = new Cubby({
+            url,
+            key,
+            fetch: (target, init) => {
+              if (new Headers(init.headers).get('accept') === 'text/event-stream') streams++
+              return fetch(target, init)
+            },
+          })
+          const table = cubby.db('app').table('live')
+          const met: string[] = []
+          for await (const { hashKey } of table.changes()) {
+            met.push(hashKey)
+            if (met.length === 2) break
+          }
+          const stop = new AbortController()
+          const results: number[] = []
+          const watches = ['a', 'b', 'c', 'd', 'e'].map((hash) =>
+            table.watch(
+              { hash },
+              {
+                signal: stop.signal,
+                onChange: (items) => {
+                  if (results.push(items.length) === 5) stop.abort()
+                },
+              },
+            ),
+          )
+          await Promise.all(watches)
+          return { met, results, streams }
+        },
+        server.publicKey,
+      )
+      expect(shown.met).toEqual(['a', 'b'])
+      expect(shown.results.sort()).toEqual([0, 0, 0, 1, 1])
+      expect(shown.streams).toBeGreaterThan(0)
+      expect(shown.streams).toBeLessThanOrEqual(4)
     },
     30_000,
   )

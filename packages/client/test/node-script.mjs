@@ -5,6 +5,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { Readable } from 'node:stream'
 import { Cubby, CubbyError, SaveError, uploadTo } from '@cubbydb/client'
@@ -153,6 +154,70 @@ assert.equal((await loaded.load(new Blob([someLines]).stream())).count, 1_200)
 await assert.rejects(loaded.load([...some, { hashKey: 'bad', data: { status: null } }]), (error) => {
   return error instanceof LoadError && error instanceof CubbyError && error.line === 1_201 && error.count === 1_200
 })
+
+// Changes come over a stream, which the loop closes; a watch follows the table over another.
+await app.tables.create('followed', { changes: {} })
+const followed = app.table('followed')
+await followed.save({ hashKey: 'a', data: { text: 'ü€' } })
+const changes = followed.changes()
+const keys = []
+for await (const change of changes) {
+  keys.push(`${change.op} ${change.hashKey} ${change.data?.text}`)
+  if (keys.length === 1) await followed.remove('a')
+  else break
+}
+assert.deepEqual(keys, ['put a ü€', 'delete a undefined'])
+assert.equal((await followed.readChanges({ cursor: changes.cursor })).items[0].op, 'delete')
+const stopWatch = new AbortController()
+const shown = []
+await followed.watch(
+  { hash: 'b' },
+  {
+    signal: stopWatch.signal,
+    onChange: async (items) => {
+      shown.push(items.map(({ data }) => data.n))
+      if (shown.length === 3) stopWatch.abort()
+      else await followed.save({ hashKey: 'b', data: { n: shown.length } })
+    },
+  },
+)
+assert.deepEqual(shown, [[], [1], [2]])
+await assert.rejects(
+  async () => {
+    for await (const _ of orders.changes()) break
+  },
+  (error) => error instanceof CubbyError && error.code === 'changes_not_kept',
+)
+
+// A stream of much, which nobody reads, is not read ahead without bound. Then it breaks off, and is opened again at the last place.
+const large = `event: put\nid: c1\ndata: ${JSON.stringify({ op: 'put', hashKey: 'x'.repeat(200_000) })}\n\n`
+let written = 0
+let streams = 0
+function* muchOfIt() {
+  for (; written < 200_000_000; written += large.length) yield large
+}
+const flood = createHttpServer(async (request, response) => {
+  for await (const _ of request);
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write('retry: 10\n\n')
+  if (++streams === 1) Readable.from(muchOfIt()).pipe(response)
+  else response.end('event: put\nid: c2\ndata: {"op":"put","hashKey":"last"}\n\n')
+}).listen(0, '127.0.0.1')
+await once(flood, 'listening')
+const flooded = new Cubby({ url: `http://127.0.0.1:${flood.address().port}`, key }).db('a').table('t').changes()
+const floodedItems = flooded[Symbol.asyncIterator]()
+await floodedItems.next()
+for (let before = -1; before !== written; ) {
+  before = written
+  await new Promise((resolve) => setTimeout(resolve, 300))
+}
+assert.ok(written < 40_000_000, `${written} bytes were taken`)
+flood.closeAllConnections()
+let lastKey
+while (lastKey !== 'last') lastKey = (await floodedItems.next()).value.hashKey
+assert.equal(flooded.cursor, 'c1')
+await floodedItems.return()
+flood.close()
 
 // A push, signed as the server does.
 const secret = `whsec_${randomBytes(32).toString('base64')}`

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
 import { installBuilt } from './built-package.ts'
 
-/** The limit is without the entry points `load`, `worker` and `webhooks`. */
+/** The limit is without the entry points `changes`, `load`, `worker` and `webhooks`. */
 const bytesMax = 10_000
 
 let directory: string
@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-const modules = ['index', 'load', 'worker', 'webhooks']
+const modules = ['index', 'changes', 'load', 'worker', 'webhooks']
 
 test('the module is under 10 kB, minified and gzipped', async () => {
   const sizes: Record<string, number> = {}
@@ -69,11 +69,16 @@ const importsOf = async (name: string): Promise<string[]> => {
 
 // So `instanceof CubbyError` holds for the errors of a worker too.
 test('a module imports nothing but another one of the package, and nothing is there twice', async () => {
-  expect(await importsOf('index')).toEqual(['dynamic-import ./load.js', 'dynamic-import ./worker.js'])
+  expect(await importsOf('index')).toEqual([
+    'dynamic-import ./load.js',
+    'dynamic-import ./changes.js',
+    'dynamic-import ./worker.js',
+  ])
+  expect(await importsOf('changes')).toEqual(['import-statement ./index.js'])
   expect(await importsOf('load')).toEqual(['import-statement ./index.js'])
   expect(await importsOf('worker')).toEqual(['import-statement ./index.js'])
   expect(await importsOf('webhooks')).toEqual([])
-  for (const name of ['load', 'worker', 'webhooks']) {
+  for (const name of ['changes', 'load', 'worker', 'webhooks']) {
     expect(await Bun.file(join(dist, `${name}.js`)).text()).not.toContain('"CubbyError"')
   }
   expect(manifest).not.toContainKeys(['dependencies', 'peerDependencies', 'optionalDependencies'])
@@ -81,7 +86,7 @@ test('a module imports nothing but another one of the package, and nothing is th
 
 test('the manifest points to files that are there', () => {
   const paths = Object.values(manifest.exports).flatMap(({ types, default: script }) => [types, script])
-  expect(paths).toHaveLength(8)
+  expect(paths).toHaveLength(10)
   for (const path of [...paths, manifest.main, manifest.types]) expect(existsSync(join(folder, path))).toBe(true)
   expect(manifest.files).toEqual(['dist'])
 })
@@ -91,7 +96,7 @@ test('in the repository the client is its source, whatever is in dist', () => {
   const client = join(import.meta.dir, '../src/index.ts')
   expect(Bun.resolveSync('@cubbydb/client', join(import.meta.dir, '../../server/src/core'))).toBe(client)
   expect(Bun.resolveSync('@cubbydb/client', join(import.meta.dir, '../../..'))).toBe(client)
-  for (const name of ['load', 'worker', 'webhooks']) {
+  for (const name of ['changes', 'load', 'worker', 'webhooks']) {
     const entry = join(import.meta.dir, `../src/${name}.ts`)
     expect(Bun.resolveSync(`@cubbydb/client/${name}`, join(import.meta.dir, '../../..'))).toBe(entry)
   }
@@ -118,7 +123,7 @@ test.each([
     const source = await Bun.file(join(import.meta.dir, 'types.ts')).text()
     const installed = source
       .replace('../src/index.ts', '@cubbydb/client')
-      .replace(/\.\.\/src\/(load|worker|webhooks)\.ts/g, '@cubbydb/client/$1')
+      .replace(/\.\.\/src\/(changes|load|worker|webhooks)\.ts/g, '@cubbydb/client/$1')
     await Bun.write(join(directory, 'types.ts'), installed)
     await Bun.write(join(directory, 'package.json'), '{ "type": "module" }')
     await Bun.write(

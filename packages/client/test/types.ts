@@ -2,14 +2,18 @@
 // the next line compiles. package.test.ts compiles this file again with the built declarations.
 
 import {
+  type Change,
   Cubby,
   CubbyError,
   type ErrorCode,
   type FileDownload,
   type FileRecord,
   type Indices,
+  type KeyChange,
+  type ReadData,
   type RecordResponse,
   SaveError,
+  type TableChanges,
   type Task,
   uploadTo,
 } from '../src/index.ts'
@@ -402,6 +406,61 @@ export const tasks = async () => {
   mail.finish(claimed!, { retry: false })
   // @ts-expect-error a run without a lease
   mail.finish(run, {})
+}
+
+export const changes = async (stored: string | null) => {
+  const signal = AbortSignal.timeout(5)
+  const feed = orders.changes({ cursor: stored, hash: 'a', signal })
+  for await (const change of feed) {
+    if (change.op === 'put') holds<Equal<typeof change.data.status, 'open' | 'paid'>>()
+    else holds<Equal<typeof change.expired, true | undefined>>()
+    // @ts-expect-error a delete has no data
+    change.data
+  }
+  holds<Equal<typeof feed.cursor, string | null>>()
+  // @ts-expect-error it moves on by itself
+  feed.cursor = 'a'
+  for await (const change of orders.changes({ from: 'now', select: 'keys' })) {
+    // @ts-expect-error without data
+    if (change.op === 'put') change.data
+  }
+  // @ts-expect-error not an option
+  orders.changes({ limit: 5 })
+  // @ts-expect-error not a place
+  orders.changes({ from: 'end' })
+  const { items, more } = await orders.readChanges({ cursor: stored, waitSeconds: 20, limit: 5 }, { signal })
+  holds<Equal<(typeof items)[number], Change<ReadData<Order>>>>()
+  holds<Equal<typeof more, boolean>>()
+  const keys = await orders.readChanges({ select: 'keys' })
+  holds<Equal<(typeof keys.items)[number], KeyChange>>()
+  await orders.readChanges()
+  await app.tables.create('orders', { indices, changes: { keepHours: 5 } })
+  const table = await app.tables.keepChanges('orders', null)
+  holds<Equal<typeof table.changes, TableChanges | undefined>>()
+  // @ts-expect-error how long
+  app.tables.keepChanges('orders')
+}
+
+export const watches = async () => {
+  await orders.watch(
+    { index: 'i1', hash: 'open', range: { gte: date }, limit: 5 },
+    {
+      signal: AbortSignal.timeout(5),
+      onChange: async (items, { added, changed, removed }) => {
+        holds<Equal<(typeof items)[number]['data']['createdAt'], string>>()
+        await Promise.all([...added, ...changed, ...removed].map(({ updatedAt }) => updatedAt))
+      },
+    },
+  )
+  orders.watch({ hash: 'a' }, { onChange: () => 5 })
+  // @ts-expect-error nobody is told
+  orders.watch({ hash: 'a' }, {})
+  // @ts-expect-error with their data
+  orders.watch({ hash: 'a', select: 'keys' }, { onChange: () => {} })
+  // @ts-expect-error the first records
+  orders.watch({ hash: 'a', cursor: 'a' }, { onChange: () => {} })
+  // @ts-expect-error i5 is not declared
+  orders.watch({ index: 'i5', hash: 'open' }, { onChange: () => {} })
 }
 
 export const taskBatches = async () => {

@@ -15,8 +15,10 @@ import type {
   RecordKey,
   RecordResponse,
 } from '../transport/wire.ts'
+import type { Change, ChangesRequest, ChangesResponse, KeyChange } from '../transport/wire-changes.ts'
 import { conditionHeaders, effectOf, parseCondition } from './condition.ts'
 import { findMany } from './find-many.ts'
+import type { Changes, ChangesOptions, WatchOptions, WatchQuery } from './following.ts'
 import type { LoadOptions, LoadSource } from './loading.ts'
 import { checkKey, type Key, keyPath, parseKey } from './record-key.ts'
 import { type SaveManyOptions, type SaveResult, saveMany, type WrittenOperation } from './save-many.ts'
@@ -240,15 +242,66 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     return countAll(this.#send, this.#path, query, options)
   }
 
+  /** One page of the changes. The table must keep them: `tables.keepChanges`. */
+  readChanges(
+    request?: ChangesRequest & { select?: 'data' },
+    options?: RequestOptions,
+  ): Promise<ChangesResponse<Change<ReadData<Data>>>>
+  /** The same without `data`. */
+  readChanges(
+    request: ChangesRequest & { select: 'keys' },
+    options?: RequestOptions,
+  ): Promise<ChangesResponse<KeyChange>>
+  async readChanges(request: ChangesRequest = {}, options?: RequestOptions): Promise<unknown> {
+    return this.#send(
+      {
+        method: 'POST',
+        path: `${this.#path}/changes`,
+        effect: 'read',
+        body: JSON.stringify(request),
+        waitMs: (request.waitSeconds ?? 0) * 1000,
+      },
+      options,
+    )
+  }
+
+  /**
+   * Every live record, then what changes, for as long as the loop lasts: over a stream, which is opened again when it breaks. Store
+   * `changes.cursor` to go on there. It throws what a retry cannot fix, such as `cursor_expired`.
+   */
+  changes(options?: ChangesOptions & { select?: 'data' }): Changes<Change<ReadData<Data>>>
+  /** The same without `data`. */
+  changes(options: ChangesOptions & { select: 'keys' }): Changes<KeyChange>
+  changes(options: ChangesOptions = {}): Changes<unknown> {
+    const changes = {
+      cursor: options.cursor ?? null,
+      [Symbol.asyncIterator]: () => {
+        const followed = import('../changes.ts').then(({ follow }) => follow(this.#send, this.#path, options, changes))
+        return { next: async () => (await followed).next(), return: async () => (await followed).return() }
+      },
+    }
+    return changes
+  }
+
+  /**
+   * Runs the query, and again after each change that may concern its result: its first `limit` records. It resolves when the signal
+   * aborts, and rejects with what a retry cannot fix, or with what `onChange` throws.
+   */
+  async watch(query: WatchQuery<Data, I>, options: WatchOptions<TableRecord<Data>>): Promise<void> {
+    const { watch } = await import('../changes.ts')
+    return watch(this.#send, this.#path, query as never, options)
+  }
+
   /** `deleted` is false if there was no record. */
   async remove(key: Key, options: RemoveOptions = {}): Promise<DeleteRecordResponse> {
     const recordKey = parseKey(key)
     // `key` may be an object with a condition in it, which must not be lost. Spreading a string is harmless.
     const condition = parseCondition({ ...(key as RecordKey), ...options })
     const path = keyPath(recordKey)
-    if (path === undefined)
+    if (path === undefined) {
       refuseIdempotencyKey(options, 'cannot be used with this key: it is removed by two requests.')
-    if (path === undefined) return this.#removeByBatch(recordKey, condition, options)
+      return this.#removeByBatch(recordKey, condition, options)
+    }
     return this.#send(
       {
         method: 'DELETE',

@@ -16,4 +16,13 @@ export class Tables extends Collections<ActiveTable, DeletedTable, 'tables'> {
   async create(name: string, properties?: CreateTableRequest, options?: RequestOptions): Promise<ActiveTable> {
     return this.post(this.pathOf(name), properties, options)
   }
+
+  /**
+   * From now on the table keeps each change for `keepHours` (1 to 168) at least, for `table.changes` and `table.watch`. Null ends
+   * that and every cursor.
+   */
+  async keepChanges(name: string, keepHours: number | null, options?: RequestOptions): Promise<ActiveTable> {
+    const body = JSON.stringify({ keepHours })
+    return this.send({ method: 'PUT', path: `${this.pathOf(name)}/changes`, effect: 'write', body }, options)
+  }
 }

@@ -31,6 +31,6 @@ export const checkApiKey = (given: unknown): void => {
     : typeof given === 'string'
       ? `malformed (${given.length} characters)`
       : typeof given
-  const wanted = 'it takes an API key: svc_live_ or svc_pub_ and 38 letters and digits.'
-  throw refusal(missing ? 'missing_api_key' : 'invalid_api_key', 'key', `is ${found}; ${wanted}`)
+  const message = `is ${found}; it takes an API key: svc_live_ or svc_pub_ and 38 letters and digits.`
+  throw refusal(missing ? 'missing_api_key' : 'invalid_api_key', 'key', message)
 }

@@ -81,7 +81,7 @@ const noResponse = (call: Call, message: string, details: ErrorDetails, retryAft
   return {
     error: new CubbyError(read ? 'unavailable' : 'outcome_unknown', message, {
       ...details,
-      hint: read ? hint : hint ? `${unknown} ${hint}` : unknown,
+      hint: read ? hint : `${unknown} ${hint ?? ''}`.trim(),
     }),
     unanswered: true,
     retryAfterMs,

@@ -1,51 +1,58 @@
-/** How long a table keeps its changes, and since when it does. */
-export interface TableChanges {
-  keepHours: number
-  since: number
-}
+// The JSON of the changes of a table.
 
+import type { MinimalRecordResponse, RecordKey, RecordResponse } from './wire.ts'
+
+/** `PUT /v1/:db/:table/changes`. */
 export interface KeepChangesRequest {
-  /** null: it keeps none. */
+  /** 1 to 168. Null: the table keeps its changes no longer, and every cursor ends. */
   keepHours: number | null
 }
 
+/** `POST /v1/:db/:table/changes`. A stream takes neither `limit` nor `waitSeconds`. */
 export interface ChangesRequest {
-  /** The cursor of the previous answer; null is as absent. */
+  /** The cursor of the answer before. Null is as absent. */
   cursor?: string | null
-  /** Where to begin without a cursor: with every record (the default), or with what is committed from now on. */
+  /** Without a cursor. `start`, the default: every record first. `now`: only what is committed after this request. */
   from?: 'start' | 'now'
-  /** Only the records with this hash key. */
+  /** Only the records of this hash key. */
   hash?: string
+  /** 1 to 1,000; 100 when absent. */
   limit?: number
+  /** 0 to 20: so long an empty page is held back until something comes for it. */
   waitSeconds?: number
+  /** With `keys` a put has no `data`. */
   select?: 'data' | 'keys'
 }
 
-export interface PutChange<Data = Record<string, unknown>> {
+/** A record as it is since a write. */
+export interface PutChange<Data = Record<string, unknown>> extends RecordResponse<Data> {
   op: 'put'
-  hashKey: string
-  rangeKey?: string
-  /** Absent with `select: 'keys'`. */
-  data?: Data
-  ttl?: number
-  updatedAt: number
 }
 
-export interface DeleteChange {
+/** The same with `select: "keys"`. */
+export interface PutKeyChange extends MinimalRecordResponse {
+  op: 'put'
+}
+
+/** A record that is gone. */
+export interface DeleteChange extends RecordKey {
   op: 'delete'
-  hashKey: string
-  rangeKey?: string
+  /** When it was deleted; of an expired record its `ttl`, in milliseconds. */
   deletedAt: number
-  /** Its ttl has passed. */
+  /** Its `ttl` has passed. */
   expired?: true
 }
 
 export type Change<Data = Record<string, unknown>> = PutChange<Data> | DeleteChange
 
-export interface ChangesResponse<Data = Record<string, unknown>> {
-  items: Change<Data>[]
+export type KeyChange = PutKeyChange | DeleteChange
+
+/** A page may be short, even empty, and still have `more`. */
+export interface ChangesResponse<Item = Change> {
+  items: Item[]
   count: number
+  /** The place after this page. */
   cursor: string
-  /** Another page is ready now. */
+  /** Whether another page is ready now. */
   more: boolean
 }

@@ -1,5 +1,3 @@
-import type { TableChanges } from './wire-changes.ts'
-
 // The JSON bodies of all requests and responses. `ttl` is in epoch seconds, every `…At` in epoch milliseconds. Fields
 // may be added to responses at any time; readers ignore unknown fields.
 
@@ -34,10 +32,16 @@ export interface IndexDeclaration {
 
 export type Indices = { readonly [S in Slot]?: IndexDeclaration }
 
+/** How long a table keeps its changes at least, and since when it does. */
+export interface TableChanges {
+  keepHours: number
+  since: number
+}
+
 /** `POST /v1/:db/:table`. */
 export interface CreateTableRequest {
   indices?: Indices
-  /** The table keeps its changes: 24 hours by default. */
+  /** The table keeps its changes, for 24 hours if `keepHours` is absent. */
   changes?: { keepHours?: number }
 }
 

@@ -5,15 +5,8 @@ import type { Outcome, TaskClaim } from '../tasks/typed-task.ts'
 import type { BatchTarget, Handler, WorkingRun } from '../tasks/working-run.ts'
 import type { Lease } from './lease.ts'
 import { backoffMs, pauseUntil } from './pause.ts'
+import { isRefusal } from './refusal.ts'
 import { failedOutcome } from './run-failed.ts'
-
-/** The service has answered, and would answer so again. */
-export const isRefusal = (error: unknown): boolean =>
-  error instanceof CubbyError &&
-  error.status >= 400 &&
-  error.status < 500 &&
-  error.status !== 429 &&
-  error.code !== 'internal'
 
 /** The run as the handler gets it. */
 const workingRun = <Payload extends object, Result extends object>(

@@ -2,9 +2,10 @@ import { CubbyError } from '../index.ts'
 import type { Task } from '../tasks/task.ts'
 import type { TaskClaim } from '../tasks/typed-task.ts'
 import type { Handler, WorkOptions } from '../tasks/working-run.ts'
-import { attempt, isRefusal } from './attempt.ts'
+import { attempt } from './attempt.ts'
 import { Lease } from './lease.ts'
 import { backoffMs, pauseUntil } from './pause.ts'
+import { isRefusal } from './refusal.ts'
 import { RunFailed } from './run-failed.ts'
 
 /** The most runs that one claim may ask for. */
