@@ -17,6 +17,7 @@ import { type AgentPages, type AgentPath, type ConsolePages, type Page, type Pag
 import { type Handler, type OpenResponse, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { respondFailure } from './respond-failure.ts'
 import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
+import type { Peer } from './send-queues.ts'
 
 interface HttpOptions extends PipelineOptions {
   host: string
@@ -147,16 +148,19 @@ export const startHttp = (options: HttpOptions): HttpServer => {
   })
   pipeline.baseUrlOf = ({ headers }) => baseUrl(options.publicUrl, headers.get('host'), server.url.origin)
   pipeline.responseEnds.isOpen = (request) => server.requestIP(request) !== null
-  pipeline.downloads.peerOf = (request) => {
+  const peerOf = (request: Request): Peer | null => {
     const peer = server.requestIP(request)
-    return peer && { ...peer, localPort: server.port! }
+    return peer && { address: peer.address, port: peer.port, localPort: server.port! }
   }
+  pipeline.downloads.peerOf = peerOf
+  pipeline.feeds.peerOf = peerOf
   pipeline.setIdleTimeout = (request, seconds) => server.timeout(request, seconds)
+  pipeline.feeds.setIdleTimeout = pipeline.setIdleTimeout
   const watch = watchConnections(server, options.log)
   return {
     url: server.url.origin,
     get inFlight() {
-      return server.pendingRequests
+      return server.pendingRequests - pipeline.feeds.streamCount
     },
     get uploadsInFlight() {
       return pipeline.uploads.count
