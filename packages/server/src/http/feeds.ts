@@ -79,8 +79,8 @@ export class Feeds {
   #isTicking = false
   #isStopping = false
   /** Streams and waits that were refused, and streams that were cut. */
-  refusedCount = 0
-  cutCount = 0
+  #refusedCount = 0
+  #cutCount = 0
 
   constructor(changes: Pick<Changes, 'follow'>, turns: Turns, { now, log }: { now(): number; log: Log }) {
     this.#changes = changes
@@ -93,21 +93,19 @@ export class Feeds {
     return this.#streams.size
   }
 
-  get waitCount(): number {
-    return followersMax - this.#shares.free - this.#streams.size
-  }
-
-  /** For how long the slowest stream of what comes has been behind its log. */
-  get lagMs(): number {
+  /** `lagMs`: for how long the log of a table has been ahead of its streams, of the slowest. */
+  get measures(): { streams: number; waits: number; refused: number; cut: number; lagMs: number } {
+    const streams = this.#streams.size
     let lagMs = 0
     for (const hub of this.#hubs.values()) lagMs = Math.max(lagMs, hub.lagMs)
-    return lagMs
+    const waits = followersMax - this.#shares.free - streams
+    return { streams, waits, refused: this.#refusedCount, cut: this.#cutCount, lagMs }
   }
 
   /** Takes a place among the followers; the function that is returned gives it back. Throws `unavailable` if there is none. */
   enter({ orgId, seq }: Follower): () => void {
     if (this.#isStopping || this.#shares.room(orgId, seq) === 0) {
-      this.refusedCount++
+      this.#refusedCount++
       throw tooMany()
     }
     this.#shares.take(orgId, seq, 1)
@@ -290,7 +288,7 @@ export class Feeds {
         begun.takenBytes = Math.max(takenBytes, begun.takenBytes)
         begun.takenAtMs = nowMs
       } else if (nowMs - begun.takenAtMs >= streamIdleMsMax) {
-        this.cutCount++
+        this.#cutCount++
         stream.cut()
       }
     }

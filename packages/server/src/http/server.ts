@@ -51,6 +51,8 @@ export interface HttpServer {
   readonly responsesRefused: { unread: number; late: number }
   /** Requests that were applied before, under their idempotency key. */
   readonly replays: number
+  /** Those who follow tables. */
+  readonly changes: { streams: number; waits: number; refused: number; cut: number; lagMs: number }
   /** Stops accepting requests, and resolves when every accepted request is answered. */
   stop(): Promise<void>
   /** Closes all remaining connections. */
@@ -176,6 +178,9 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     },
     get replays() {
       return pipeline.replays
+    },
+    get changes() {
+      return pipeline.feeds.measures
     },
     async stop() {
       clearInterval(watch)
