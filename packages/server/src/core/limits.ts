@@ -181,6 +181,8 @@ export const followersMax = 2_000
 export const streamMsMax = 60 * 60 * 1000
 /** Something is sent on a stream at least so often. */
 export const streamSilenceMs = 15_000
+/** Bytes that wait for the readers of all streams, or are being read for them. */
+export const streamsUnsentBytesMax = 64 * MIB
 /** A reader of a stream that takes nothing of what waits for it for this long is cut. */
 export const streamIdleMsMax = 10_000
 

@@ -42,3 +42,7 @@ export const acceptsGzip = (acceptEncoding: string | null): boolean => {
   const gzip = weightOf(acceptEncoding, ['gzip', 'x-gzip', '*']) ?? 0
   return gzip > 0 && gzip >= (weightOf(acceptEncoding, ['identity']) ?? 0)
 }
+
+/** Tells whether the caller names server-sent events: a range that includes them does not. */
+export const namesEvents = (accept: string | null): boolean =>
+  accept !== null && (weightOf(accept, ['text/event-stream']) ?? 0) > 0

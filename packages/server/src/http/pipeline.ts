@@ -116,7 +116,7 @@ export class Pipeline implements Shared {
   constructor(options: PipelineOptions) {
     const { log, logRequests, logSlowMs, responseCounter, fileCounter } = options
     const { organizations, changes } = options.engine
-    this.feeds = new Feeds(changes)
+    this.feeds = new Feeds(changes, this.turns, options)
     this.authenticator = new Authenticator(options)
     this.log = log
     this.now = options.now

@@ -11,7 +11,7 @@ export const exposedHeaders =
   'Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotency-Replayed, Repr-Digest, Retry-After, X-Request-Id'
 
 export const allowedHeaders =
-  'authorization, content-digest, content-encoding, content-type, idempotency-key, if-match, if-none-match, if-range, mcp-method, mcp-name, mcp-protocol-version, prefer, range, traceparent, tracestate, x-request-id'
+  'authorization, content-digest, content-encoding, content-type, idempotency-key, if-match, if-none-match, if-range, last-event-id, mcp-method, mcp-name, mcp-protocol-version, prefer, range, traceparent, tracestate, x-request-id'
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
@@ -125,21 +125,36 @@ export interface ErrorContext {
   forShell?: boolean
 }
 
-export const respondError = (
-  requestId: string,
-  error: CubbyError,
-  { allow, names, forShell }: ErrorContext = {},
-): Response => {
+const errorBody = (requestId: string, error: CubbyError, { names, forShell }: ErrorContext): unknown => {
   const { code, message, field, count } = error
-  const status = statusOf[code]
-  const isLost = status === 401 || code === 'route_not_found'
+  const isLost = statusOf[code] === 401 || code === 'route_not_found'
   const own = forShell ? shellHint(error.hint, names) : httpHint(error.hint, names)
   const hint = isLost && !forShell ? [own, docsNote].join(' ').trimStart() : own
-  const response = respondJson(requestId, { error: { code, message, field, hint, count, requestId } }, status)
+  return { error: { code, message, field, hint, count, requestId } }
+}
+
+/** The body of an error that ends an answer which has begun. */
+export const errorText = (requestId: string, error: CubbyError, context: ErrorContext): string =>
+  JSON.stringify(errorBody(requestId, error, context))
+
+export const respondError = (requestId: string, error: CubbyError, context: ErrorContext = {}): Response => {
+  const { code } = error
+  const { allow } = context
+  const status = statusOf[code]
+  const response = respondJson(requestId, errorBody(requestId, error, context), status)
   if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')
   if (status === 503) response.headers.set('Retry-After', String(retryAfterSeconds))
   if (allow !== undefined) response.headers.set('Allow', allow)
   return noteCode(response, code)
+}
+
+/** A stream of events. A proxy must neither keep it nor collect it. */
+export const respondEvents = (requestId: string, body: ReadableStream<Uint8Array>): Response => {
+  const response = respond(requestId, body)
+  response.headers.set('Content-Type', 'text/event-stream')
+  response.headers.set('Cache-Control', 'no-store')
+  response.headers.set('X-Accel-Buffering', 'no')
+  return response
 }
 
 /** A message that needs no answer. */

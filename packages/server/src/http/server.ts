@@ -17,6 +17,7 @@ import { type AgentPages, type AgentPath, type ConsolePages, type Page, type Pag
 import { type Handler, type OpenResponse, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { respondFailure } from './respond-failure.ts'
 import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
+import type { Peer } from './send-queues.ts'
 
 interface HttpOptions extends PipelineOptions {
   host: string
@@ -50,6 +51,8 @@ export interface HttpServer {
   readonly responsesRefused: { unread: number; late: number }
   /** Requests that were applied before, under their idempotency key. */
   readonly replays: number
+  /** Those who follow tables. */
+  readonly changes: { streams: number; waits: number; refused: number; cut: number; lagMs: number }
   /** Stops accepting requests, and resolves when every accepted request is answered. */
   stop(): Promise<void>
   /** Closes all remaining connections. */
@@ -147,16 +150,19 @@ export const startHttp = (options: HttpOptions): HttpServer => {
   })
   pipeline.baseUrlOf = ({ headers }) => baseUrl(options.publicUrl, headers.get('host'), server.url.origin)
   pipeline.responseEnds.isOpen = (request) => server.requestIP(request) !== null
-  pipeline.downloads.peerOf = (request) => {
+  const peerOf = (request: Request): Peer | null => {
     const peer = server.requestIP(request)
-    return peer && { ...peer, localPort: server.port! }
+    return peer && { address: peer.address, port: peer.port, localPort: server.port! }
   }
+  pipeline.downloads.peerOf = peerOf
+  pipeline.feeds.peerOf = peerOf
   pipeline.setIdleTimeout = (request, seconds) => server.timeout(request, seconds)
+  pipeline.feeds.setIdleTimeout = pipeline.setIdleTimeout
   const watch = watchConnections(server, options.log)
   return {
     url: server.url.origin,
     get inFlight() {
-      return server.pendingRequests
+      return server.pendingRequests - pipeline.feeds.streamCount
     },
     get uploadsInFlight() {
       return pipeline.uploads.count
@@ -172,6 +178,9 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     },
     get replays() {
       return pipeline.replays
+    },
+    get changes() {
+      return pipeline.feeds.measures
     },
     async stop() {
       clearInterval(watch)

@@ -96,6 +96,7 @@ interface Served {
   readonly loadLines: { stored: number; skipped: number; refused: number }
   readonly responsesRefused: { unread: number; late: number }
   readonly replays: number
+  readonly changes: { streams: number; waits: number; refused: number; cut: number; lagMs: number }
 }
 
 /** `http`: undefined in a process that serves no requests. */
@@ -118,8 +119,27 @@ export const measureHttp = (registry: Registry, http: () => Served | undefined):
     name: 'cubby_http_replays_total',
     help: 'Requests that were applied before under their idempotency key, and got that answer again.',
   })
-  registry.collect([requests, uploads, loads], () => {
+  const streams = registry.gauge({ name: 'cubby_changes_streams', help: 'Streams of changes.' })
+  const waits = registry.gauge({ name: 'cubby_changes_waits', help: 'Requests that wait for changes.' })
+  const followersRefused = registry.counter({
+    name: 'cubby_changes_refused_total',
+    help: 'Streams and waits that were refused because there were too many.',
+  })
+  const cut = registry.counter({
+    name: 'cubby_changes_cut_total',
+    help: 'Streams that were cut because their reader took nothing.',
+  })
+  const lag = registry.gauge({
+    name: 'cubby_changes_lag_seconds',
+    help: 'How long changes have been waiting to be passed on to the streams of their table, of the slowest table.',
+  })
+  registry.collect([requests, uploads, loads, streams, waits, lag], () => {
     const served = http()
+    streams.set(served?.changes.streams ?? 0)
+    waits.set(served?.changes.waits ?? 0)
+    followersRefused.set(served?.changes.refused ?? 0)
+    cut.set(served?.changes.cut ?? 0)
+    lag.set((served?.changes.lagMs ?? 0) / 1000)
     replays.set(served?.replays ?? 0)
     requests.set(served?.inFlight ?? 0)
     uploads.set(served?.uploadsInFlight ?? 0)

@@ -53,7 +53,7 @@ const makeExchanges = (count = 1, chunksOfEach = chunks) => {
     log: () => {},
     setIdleTimeout: () => {},
     uploads: new Uploads(),
-    feeds: new Feeds({ follow: () => () => {} }),
+    feeds: new Feeds({ follow: () => () => {} }, turns, { now: Date.now, log: () => {} }),
     loads: new Loads(),
     uploadBodies: new UploadBodies(new SmallChunks()),
     replays: 0,

@@ -54,3 +54,16 @@ export const parseChangesRequest = (members: Members): ChangesRequest => {
     select: readScalar(selectRule, members.select, 'select') ?? 'data',
   }
 }
+
+/** The request of a stream. `lastEventId` is the id of the last event that its reader has. */
+export const parseStreamRequest = (members: Members, lastEventId: string | undefined): ChangesRequest => {
+  for (const field of ['limit', 'waitSeconds']) {
+    if (members[field] === undefined) continue
+    throw new CubbyError('invalid_request', `${field} is given for a stream, which has no pages.`, {
+      field,
+      hint: `Leave ${field} out, or text/event-stream in Accept.`,
+    })
+  }
+  const request = parseChangesRequest(members)
+  return lastEventId === undefined ? request : { ...request, cursor: lastEventId }
+}
