@@ -45,7 +45,6 @@ export const errorCodes = [
   'not_an_array',
   'key_not_active',
   'changes_not_kept',
-  'too_many_tasks',
   'cursor_expired',
   'idempotency_key_reused',
   'precondition_failed',

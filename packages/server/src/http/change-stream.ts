@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Awaitable } from '../core/awaitable.ts'
 import type { FeedPlace } from '../core/changes/changes-cursor.ts'
 import { CubbyError } from '../core/errors.ts'
 import { pageBytesMax } from '../core/limits.ts'
+import type { Access } from '../operations/access.ts'
 import { changeJson, placeAfter, readFeed } from '../operations/changes/feed-pages.ts'
 import type { OpenFeed, ReadChangesInput } from '../operations/changes/read-changes.ts'
 import type { Change } from '../store/changes.ts'
 import { commentText, eventText, idText, retryText } from './event-text.ts'
-import type { Exchange } from './exchange.ts'
 import type { FeedRoom } from './feed-room.ts'
 
 /** At most this much is passed to the socket at once: Bun keeps a copy of what the socket does not accept. */
@@ -43,9 +44,21 @@ export interface Hub {
   readonly delivered: FeedPlace
 }
 
+/** What a stream needs of its exchange. */
+interface StreamExchange {
+  readonly request: Request
+  readonly requestId: string
+  readonly signal: AbortSignal
+  readonly access: Access
+  readonly nowMs: number
+  authenticate(): Awaitable<void>
+  turn(): Promise<void>
+  now(): number
+}
+
 /** The request of a stream, and the parts of the server that it needs. */
 export interface StreamOptions {
-  readonly exchange: Exchange
+  readonly exchange: StreamExchange
   readonly input: ReadChangesInput
   readonly feed: OpenFeed
   /** Where it begins. */
@@ -75,7 +88,7 @@ const later = (a: FeedPlace, b: FeedPlace): FeedPlace => (b.after > a.after ? b 
 /** One stream of changes. It reads pages until it has caught up with the hub of its table, which then brings what comes. */
 export class ChangeStream {
   readonly body: ReadableStream<Uint8Array>
-  readonly exchange: Exchange
+  readonly exchange: StreamExchange
   readonly input: ReadChangesInput
   readonly feed: OpenFeed
   /** Something was sent last at this time. */

@@ -47,7 +47,6 @@ export const statusOf: Record<ErrorCode, number> = {
   not_an_array: 409,
   key_not_active: 409,
   changes_not_kept: 409,
-  too_many_tasks: 409,
   cursor_expired: 410,
   idempotency_key_reused: 422,
   precondition_failed: 412,

@@ -55,7 +55,6 @@ export const meanings: Record<ErrorCode, string> = {
   idempotency_key_reused: 'Another request was applied under the same idempotency key. Nothing was changed.',
   key_not_active: 'The API key is revoked, has expired or was rolled before: it cannot be rolled.',
   changes_not_kept: 'The table keeps no changes.',
-  too_many_tasks: 'As many tasks as possible follow the table.',
   cursor_expired: 'The changes after this cursor are no longer kept, or the store has gone back to a time before it.',
   precondition_failed: 'The condition does not hold; nothing was changed.',
   record_too_large: `\`data\`, or the \`payload\` or \`result\` of a run, has more than ${dataBytesMax.toLocaleString('en-US')} bytes of JSON.`,
@@ -217,9 +216,6 @@ export const advice: Record<ErrorCode, { fix: string; more?: string }> = {
   },
   changes_not_kept: {
     fix: 'Let the table keep its changes: the hint has the call, which needs a secret key.',
-  },
-  too_many_tasks: {
-    fix: 'Let one of the tasks that the message names follow no table, or delete it.',
   },
   cursor_expired: {
     more: 'The table was created anew, its changes were ended, or a backup was restored.',
