@@ -44,7 +44,14 @@ afterAll(async () => {
 
 test('every example is run by a test', () => {
   const folders = readdirSync(join(root, 'examples'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  expect(folders.map(({ name }) => name).sort()).toEqual(['bulk-import', 'node-script', 'outbox', 'todo', 'upload'])
+  expect(folders.map(({ name }) => name).sort()).toEqual([
+    'bulk-import',
+    'live-board',
+    'node-script',
+    'outbox',
+    'todo',
+    'upload',
+  ])
 })
 
 for (const name of ['node-script', 'bulk-import']) {
@@ -56,6 +63,7 @@ for (const name of ['node-script', 'bulk-import']) {
 }
 
 const scripts = [
+  'live-board/server.mjs',
   'node-script/orders.mjs',
   'outbox/place-order.mjs',
   'outbox/worker.mjs',
@@ -81,7 +89,7 @@ for (const script of scripts) {
   })
 }
 
-const executablePath = findChromium('the pages of examples/todo and examples/upload')
+const executablePath = findChromium('the pages of examples/live-board, examples/todo and examples/upload')
 
 type App = Bun.Subprocess<'ignore', 'pipe', 'inherit'>
 
@@ -199,6 +207,79 @@ describe('todo', () => {
       )
       await page.close()
     })
+  })
+})
+
+describe('live-board', () => {
+  let app: App
+  let url: string
+
+  beforeAll(async () => {
+    ;({ app, url } = await startApp('live-board'))
+  })
+  afterAll(async () => {
+    app?.kill()
+    await app?.exited
+  })
+
+  const post = (path: string, type = 'application/json') =>
+    fetch(url + path, { method: 'POST', headers: { 'content-type': type } })
+
+  test('the server places orders, moves them on and hands them over; what is wrong is refused', async () => {
+    const { hashKey: id }: Json = await (await post('/orders')).json()
+    const stored = async () => (await server.as(org.secretKey).get(`/v1/board/orders/${id}`)).body.data?.state
+    expect(await stored()).toBe('new')
+    for (const state of ['cooking', 'ready', undefined]) {
+      expect((await post(`/orders/${id}/next`)).status).toBe(200)
+      expect(await stored()).toBe(state)
+    }
+    expect(await (await post(`/orders/${id}/next`)).json()).toEqual({ deleted: false })
+    const refused = [await post('/orders', 'text/plain'), await post('/orders/a.b/next'), await fetch(`${url}/orders`)]
+    expect(refused.map(({ status }) => status)).toEqual([415, 404, 404])
+    for (const path of ['/', '/config.json', '/client/index.js', '/client/changes.js']) {
+      const response = await fetch(url + path)
+      expect(response.status).toBe(200)
+      expect(await response.text()).not.toContain(org.secretKey)
+    }
+  })
+
+  test('its README adds an order from the shell', async () => {
+    const skip = (text: string): boolean => text.includes('server.mjs')
+    const readme = join(root, 'examples/live-board/README.md')
+    expect(await runShellBlocks(readme, { cwd: dir, commands, env, skip })).toBe(1)
+  })
+
+  test.skipIf(executablePath === undefined)('what one page moves, another shows, by one stream each', async () => {
+    const browser = await chromium.launch({ executablePath, args: chromiumFlags })
+    try {
+      const problems: string[] = []
+      const streams: string[] = []
+      const open = async (): Promise<Page> => {
+        const page = await browser.newPage()
+        page.on('pageerror', (error) => problems.push(String(error)))
+        page.on('request', (request) => {
+          if (request.headers().accept === 'text/event-stream') streams.push(new URL(request.url()).pathname)
+        })
+        await page.goto(url)
+        return page
+      }
+      const column = (page: Page, state: string) => page.locator(`section[data-state=${state}] li button`)
+      const [mine, theirs] = [await open(), await open()]
+      await mine.getByRole('button', { name: 'Place an order' }).click()
+      await column(theirs, 'new').filter({ hasText: 'Toast' }).waitFor()
+      await column(theirs, 'new').nth(1).waitFor()
+      await column(theirs, 'new').filter({ hasText: 'Toast' }).click()
+      await column(mine, 'cooking').filter({ hasText: 'Toast' }).waitFor()
+      await column(mine, 'cooking').filter({ hasText: 'Toast' }).click()
+      await column(theirs, 'ready').filter({ hasText: 'Toast' }).click()
+      await eventually('the order has left both pages', async () =>
+        (await mine.getByText('Toast').count()) + (await theirs.getByText('Toast').count()) === 0 ? true : undefined,
+      )
+      expect(problems).toEqual([])
+      expect(streams).toEqual(['/v1/board/orders/changes', '/v1/board/orders/changes'])
+    } finally {
+      await browser.close()
+    }
   })
 })
 

@@ -41,6 +41,7 @@ describe('preflight', () => {
         'if-match',
         'if-none-match',
         'if-range',
+        'last-event-id',
         'mcp-method',
         'mcp-name',
         'mcp-protocol-version',
