@@ -79,6 +79,7 @@ const measureStore = (registry: Registry, { measures, isOwner, keepDeadBlobsMs, 
     storeFreeBytes: gauge('cubby_store_free_bytes', 'Bytes in cubby.db that are free for new records.'),
     walBytes: gauge('cubby_wal_bytes', 'Size of cubby.db-wal.'),
     walPendingPages: gauge('cubby_wal_pending_pages', 'Pages of the WAL that are not in cubby.db yet.'),
+    changesKept: gauge('cubby_changes_kept', 'Changes that tables keep, as the last round of their sweep found them.'),
     diskBytes: gauge('cubby_disk_bytes', 'Size of the file system of the data directory.'),
     partLost: gauge(
       'cubby_postgres_part_lost',

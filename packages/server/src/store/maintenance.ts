@@ -52,6 +52,8 @@ export interface Maintenance {
    * as `purgeTables`.
    */
   sweepChanges(nowMs: number, rowsMax: number): Promise<number>
+  /** The changes in all logs, as the last complete round of `sweepChanges` found them. */
+  readonly changesKept: number | undefined
   /**
    * Adds missing checksums in one commit that reads at most `rowsMax` rows. Returns how many rows it read; 0 if there is
    * nothing left to do. The store keeps the position. New rows are written with a checksum. An engine whose database has its

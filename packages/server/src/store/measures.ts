@@ -41,6 +41,8 @@ export interface StoreMeasures {
   walBytes?: number
   /** Pages of the WAL that are not in the database file yet. */
   walPendingPages?: number
+  /** The changes in all logs that can be read, as the last round of their sweep found them; undefined before its end. */
+  changesKept?: number
   /** The file system of the data directory. */
   diskBytes?: number
   diskFreeBytes?: number

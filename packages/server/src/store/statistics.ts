@@ -19,4 +19,6 @@ export interface Statistics {
   size(table: Table, scan: TimeScan, rowsMax: number): Awaitable<SizePage>
   /** Estimates the number of its rows without counting them; undefined if nothing is known. */
   estimateRows(table: Table): Awaitable<number | undefined>
+  /** Tells, without counting, how many changes the log of a table has that can be read. The table must keep changes. */
+  countChanges(table: Table): Awaitable<number>
 }

@@ -269,7 +269,13 @@ export const changeCases = (it: Case): void => {
     for (let n = 0; n < 20; n++) await log.put(`k${n}`, {}, startMs + n * hourMs)
     const { changes, head } = await readAfter(engine, table, log.start, { nowMs: startMs })
     const nowMs = startMs + 33 * hourMs + sweepGraceMs
+    const counted = async () => [
+      await engine.statistics.countChanges(table),
+      (await engine.measures.store()).changesKept,
+    ]
+    expect(await counted()).toEqual([20, undefined])
     await drainSweep(engine, nowMs)
+    expect(await counted()).toEqual([10, 10])
     // The entry of the ninth hour is exactly 24 hours old, and stays; those before it are gone.
     const at = (n: number): LogPlace => ({ seq: changes[n]!.seq, mark: changes[n]!.mark })
     const isThere = async (place: LogPlace): Promise<boolean> =>
@@ -288,6 +294,7 @@ export const changeCases = (it: Case): void => {
     expect(await isThere(head)).toBe(true)
     await log.put('after', {}, startMs + 1_000 * hourMs)
     expect((await readAfter(engine, table, head)).changes.length).toBe(1)
+    expect(await counted()).toEqual([1, 0])
     await expectSound(engine)
   })
 

@@ -14,7 +14,7 @@ const bytesOf = (...texts: string[]): number => texts.reduce((sum, text) => sum 
 test('records, bytes, and what was written in the last day and week, by table, database and organization', async () => {
   const { server, api, stranger, org, otherOrg } = service
   ok(await api.post('/v1/shop/orders'), 201)
-  ok(await api.post('/v1/shop/empty'), 201)
+  ok(await api.post('/v1/shop/empty', { changes: {} }), 201)
   ok(await api.post('/v1/other/things'), 201)
   ok(await stranger.post('/v1/shop/orders'), 201)
   const put = async (by: typeof api, path: string, hashKey: string, more: Json = {}): Promise<void> => {
@@ -28,6 +28,9 @@ test('records, bytes, and what was written in the last day and week, by table, d
   await put(api, '/v1/shop/orders', 'new')
   await put(api, '/v1/other/things', 'thing')
   await put(stranger, '/v1/shop/orders', 'strange')
+  await put(api, '/v1/shop/empty', 'written')
+  await put(api, '/v1/shop/empty', 'written')
+  ok(await api.delete('/v1/shop/empty/written/r'))
   const bucket = await makeBucket(api, 'pictures', 'shop')
   await bucket.put('a/b.png', new Uint8Array(1_234), { query: { metadata: '{"size":9}' } })
   const task = await makeTask(api, {}, 'mail', 'shop')
@@ -40,10 +43,10 @@ test('records, bytes, and what was written in the last day and week, by table, d
 
   const record = bytesOf('r', '{"text":"é"}')
   const exact = (records: number, bytes: number, lastDay = records, lastWeek = records): Json => ({
-    ...{ records, bytes, lastDay, lastWeek, estimated: [] },
+    ...{ records, bytes, lastDay, lastWeek, changes: 0, estimated: [] },
   })
   const shop = [
-    { name: 'empty', kind: 'table', ...exact(0, 0) },
+    { name: 'empty', kind: 'table', ...exact(0, 0), changes: 3 },
     { name: 'orders', kind: 'table', ...exact(3, bytesOf('oldest', 'older', 'new') + 3 * record, 1, 2) },
     { name: 'dropped', kind: 'table', deletedAt: expect.any(Number), ...exact(1, 1 + record) },
     { name: 'pictures', kind: 'bucket', ...exact(1, 1_234) },
@@ -54,11 +57,11 @@ test('records, bytes, and what was written in the last day and week, by table, d
   expect(own.databases.map(({ db }: Json) => db)).toEqual(['other', 'shop'])
   expect(own.databases[1].tables).toEqual(shop)
   const bytes = shop.reduce((sum, table) => sum + table.bytes, 0)
-  expect(own.databases[1]).toMatchObject(exact(7, bytes, 5, 6))
-  expect(own).toMatchObject(exact(8, bytes + 5 + record, 6, 7))
+  expect(own.databases[1]).toMatchObject({ ...exact(7, bytes, 5, 6), changes: 3 })
+  expect(own).toMatchObject({ ...exact(8, bytes + 5 + record, 6, 7), changes: 3 })
   const other = found.organizations.find(({ organization }: Json) => organization === otherOrg.name)
   expect(other).toMatchObject(exact(1, 7 + record))
-  expect(found.total).toMatchObject(exact(9, own.bytes + other.bytes, 7, 8))
+  expect(found.total).toMatchObject({ ...exact(9, own.bytes + other.bytes, 7, 8), changes: 3 })
 
   const narrowed = await server.cubbyJson('stats', '--org', org.name, '--db', 'other')
   expect(narrowed.organizations.map(({ organization }: Json) => organization)).toEqual([org.name])
@@ -71,10 +74,20 @@ test('records, bytes, and what was written in the last day and week, by table, d
     .trim()
     .split('\n')
     .map((line) => line.split(/ {2,}/))
-  expect(rows[0]).toEqual(['ORGANIZATION', 'DATABASE', 'NAME', 'KIND', 'RECORDS', 'BYTES', 'LAST DAY', 'LAST WEEK'])
-  expect(rows).toContainEqual([org.name, 'shop', 'orders', 'table', '3', String(shop[1]!.bytes), '1', '2'])
-  expect(rows).toContainEqual([org.name, 'shop', 'dropped', 'table, deleted', '1', String(1 + record), '1', '1'])
-  expect(rows.at(-1)).toEqual(['*', '*', '*', '8', String(bytes + 5 + record), '6', '7'])
+  expect(rows[0]).toEqual([
+    'ORGANIZATION',
+    'DATABASE',
+    'NAME',
+    'KIND',
+    'RECORDS',
+    'BYTES',
+    'LAST DAY',
+    'LAST WEEK',
+    'CHANGES',
+  ])
+  expect(rows).toContainEqual([org.name, 'shop', 'orders', 'table', '3', String(shop[1]!.bytes), '1', '2', '0'])
+  expect(rows).toContainEqual([org.name, 'shop', 'dropped', 'table, deleted', '1', String(1 + record), '1', '1', '0'])
+  expect(rows.at(-1)).toEqual(['*', '*', '*', '8', String(bytes + 5 + record), '6', '7', '3'])
 })
 
 test('a deleted organization is marked: it takes space until it is purged', async () => {
@@ -87,8 +100,8 @@ test('a deleted organization is marked: it takes space until it is purged', asyn
   expect(found(org.name)).toMatchObject({ deletedAt, records: 0 })
   expect(found(active.name)).not.toHaveProperty('deletedAt')
   const lines = (await server.cubby('stats')).stdout.split('\n').map((line) => line.split(/ {2,}/))
-  expect(lines).toContainEqual([org.name, '*', '*', 'deleted', '0', '0', '0', '0'])
-  expect(lines).toContainEqual([active.name, '*', '*', '0', '0', '0', '0'])
+  expect(lines).toContainEqual([org.name, '*', '*', 'deleted', '0', '0', '0', '0', '0'])
+  expect(lines).toContainEqual([active.name, '*', '*', '0', '0', '0', '0', '0'])
 })
 
 test('an unknown organization: exit 1; a name that cannot be one: exit 2', async () => {

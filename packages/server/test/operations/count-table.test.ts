@@ -6,7 +6,7 @@ import type { Engine } from '../../src/store/engine.ts'
 import type { Table } from '../../src/store/tables.ts'
 
 const nowMs = 1_750_000_000_000
-const table = { id: 1, kind: 'table' } as Table
+const table = { id: 1, kind: 'table', changes: { keepHours: 24, sinceMs: nowMs } } as Table
 
 /** An engine with `rows` records of 100 bytes, one per second up to now. Each step takes `stepMs`. */
 const engineWith = (rows: number, stepMs: number, estimate: number | undefined) => {
@@ -32,6 +32,7 @@ const engineWith = (rows: number, stepMs: number, estimate: number | undefined) 
         return { rows: count, bytes: count * 100, next }
       },
       estimateRows: async () => estimate,
+      countChanges: async () => 7,
     },
   }
   return { engine: engine as unknown as Engine, calls }
@@ -46,6 +47,7 @@ describe('a table is counted', () => {
       bytes: { value: 2_500_000, isExact: true },
       lastDay: { value: 25_000, isExact: true },
       lastWeek: { value: 25_000, isExact: true },
+      changes: { value: 7, isExact: true },
     })
   })
 
@@ -77,6 +79,7 @@ describe('a table is counted', () => {
       bytes: { value: 300, isExact: true },
       lastDay: { value: 3, isExact: true },
       lastWeek: { value: 3, isExact: true },
+      changes: { value: 7, isExact: true },
     })
   })
 })

@@ -13,7 +13,8 @@ export const statsCommand: CliCommand = {
   summary: 'count records and bytes by organization, database and table',
   details: `Counts records of tables, files of buckets and runs of tasks, and those written in the last day and week.
 Bytes are those of keys and data, of files, and of payloads and results; indexes are not included. A table
-that cannot be counted within a second has an estimate, marked ~. Works beside a running server.`,
+that cannot be counted within a second has an estimate, marked ~. CHANGES are those that tables keep.
+Works beside a running server.`,
   example: 'cubby stats --org acme --db app',
   flags: {
     ...storeFlags,
@@ -38,12 +39,12 @@ that cannot be counted within a second has an estimate, marked ~. Works beside a
   },
 }
 
-const head = ['ORGANIZATION', 'DATABASE', 'NAME', 'KIND', 'RECORDS', 'BYTES', 'LAST DAY', 'LAST WEEK']
+const head = ['ORGANIZATION', 'DATABASE', 'NAME', 'KIND', 'RECORDS', 'BYTES', 'LAST DAY', 'LAST WEEK', 'CHANGES']
 
 const show = ({ value, isExact }: Figure): string => `${isExact ? '' : '~'}${value}`
 
-const cells = ({ records, bytes, lastDay, lastWeek }: Figures): string[] =>
-  [records, bytes, lastDay, lastWeek].map(show)
+const cells = ({ records, bytes, lastDay, lastWeek, changes }: Figures): string[] =>
+  [records, bytes, lastDay, lastWeek, changes].map(show)
 
 const byOrganization = (found: TableStatistics[]) => Map.groupBy(found, ({ organization }) => organization)
 /** Deletion times by the name of the organization; null if it is active. */

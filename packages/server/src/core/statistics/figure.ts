@@ -12,6 +12,8 @@ export interface Figures {
   /** The records written in the last 24 hours, and in the last seven days. */
   lastDay: Figure
   lastWeek: Figure
+  /** The changes that can be read in its log. */
+  changes: Figure
 }
 
 export const dayMs = 24 * 60 * 60 * 1000
@@ -33,11 +35,14 @@ export const addFigures = (a: Figures, b: Figures): Figures => {
     value: a[name].value + b[name].value,
     isExact: a[name].isExact && b[name].isExact,
   })
-  return { records: add('records'), bytes: add('bytes'), lastDay: add('lastDay'), lastWeek: add('lastWeek') }
+  return {
+    ...{ records: add('records'), bytes: add('bytes'), changes: add('changes') },
+    ...{ lastDay: add('lastDay'), lastWeek: add('lastWeek') },
+  }
 }
 
 const zero: Figure = { value: 0, isExact: true }
-export const noFigures: Figures = { records: zero, bytes: zero, lastDay: zero, lastWeek: zero }
+export const noFigures: Figures = { records: zero, bytes: zero, lastDay: zero, lastWeek: zero, changes: zero }
 
 /**
  * Returns how many rows were written since `sinceMs`, by counts that go back in time one after another. If the last one came to

@@ -200,7 +200,7 @@ class PostgresEngine implements Engine {
       onSecrets: () => registry.cache.forgetLease(),
     })
     this.statistics = new PostgresStatistics(db)
-    this.measures = new PostgresMeasures(db, pool, dialect)
+    this.measures = new PostgresMeasures(db, pool, dialect, () => this.maintenance.changesKept)
   }
 
   /** Returns whether the database answers and accepts writes. Anybody may ask, so all callers that wait share one answer. */

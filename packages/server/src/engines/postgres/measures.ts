@@ -32,11 +32,13 @@ export class PostgresMeasures implements Measures {
   readonly #db: Database
   readonly #pool: Pool
   readonly #isDistributed: boolean
+  readonly #changesKept: () => number | undefined
 
-  constructor(db: Database, pool: Pool, { distributesRecords }: Dialect) {
+  constructor(db: Database, pool: Pool, { distributesRecords }: Dialect, changesKept: () => number | undefined) {
     this.#db = db
     this.#pool = pool
     this.#isDistributed = distributesRecords
+    this.#changesKept = changesKept
   }
 
   process(): ProcessMeasures {
@@ -49,7 +51,7 @@ export class PostgresMeasures implements Measures {
     // Citus keeps the records elsewhere.
     const [storeBytes] = this.#isDistributed ? [] : await this.#read(relationBytes)
     const partLost = this.#isDistributed ? Number(this.#db.lostPart.isLost) : undefined
-    return { storeBytes, firstExpiryMs, firstDeletedMs, firstDueBlobMs, partLost }
+    return { storeBytes, firstExpiryMs, firstDeletedMs, firstDueBlobMs, partLost, changesKept: this.#changesKept() }
   }
 
   /** A value is undefined if there is nothing to measure. All are undefined if the database does not answer. */

@@ -82,6 +82,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
     const { snapshot, watch } = store
     const runs = sqliteRuns(store)
     if (observer !== undefined) observeRuns(runs, observer)
+    const maintenance = sqliteMaintenance(store)
     return {
       description: `sqlite ${db.one<{ v: string }>('SELECT sqlite_version() AS v')!.v}`,
       readsAtOnce: 1,
@@ -96,10 +97,13 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
       tasks: sqliteTasks(store),
       runs,
       idempotencyKeys: sqliteIdempotencyKeys(store),
-      maintenance: sqliteMaintenance(store),
+      maintenance,
       transfer: sqliteTransfer(store),
       statistics: sqliteStatistics(store),
-      measures: sqliteMeasures(store, channel, dataDir, () => archive?.state),
+      measures: sqliteMeasures(store, channel, dataDir, () => ({
+        archive: archive?.state,
+        changesKept: maintenance.changesKept,
+      })),
 
       get archiveState() {
         return archive?.state

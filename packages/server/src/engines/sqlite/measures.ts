@@ -1,5 +1,5 @@
 import { stat, statfs } from 'node:fs/promises'
-import type { ArchiveState, Measures, StoreMeasures } from '../../store/measures.ts'
+import type { Measures, StoreMeasures } from '../../store/measures.ts'
 import type { OpenStore } from './open-store.ts'
 import type { WriteChannel } from './write/write-channel.ts'
 
@@ -40,7 +40,7 @@ export const sqliteMeasures = (
   store: OpenStore,
   channel: WriteChannel,
   dataDir: string,
-  archive: () => ArchiveState | undefined,
+  held: () => Pick<StoreMeasures, 'archive' | 'changesKept'>,
 ): Measures => ({
   process: () => channel.load ?? {},
 
@@ -55,7 +55,7 @@ export const sqliteMeasures = (
       ...{ storeBytes, walBytes, walPendingPages: channel.load?.walPendingPages },
       ...(disk && { diskBytes: disk.blocks * disk.bsize, diskFreeBytes: disk.bavail * disk.bsize }),
       ...read(store),
-      archive: archive(),
+      ...held(),
     }
   },
 })

@@ -119,5 +119,6 @@ export const countTable = async (engine: CountedEngine, table: Table, options: C
     bytes: await measureBytes(engine, table, records, msMax),
     lastDay: countSince([day], nowMs - dayMs, nowMs),
     lastWeek: countSince(week === undefined ? [day] : [day, week], nowMs - weekMs, nowMs),
+    changes: { value: table.changes === null ? 0 : await engine.statistics.countChanges(table), isExact: true },
   }
 }

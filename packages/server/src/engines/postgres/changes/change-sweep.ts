@@ -13,6 +13,10 @@ export class ChangeSweep {
   #lastTableId = 0
   /** Something was removed in this round. */
   #hasRemoved = false
+  /** The changes that were found in this round. */
+  #found = 0
+  /** The changes that the last complete round found. */
+  kept: number | undefined
 
   constructor(db: Database) {
     this.#db = db
@@ -24,8 +28,10 @@ export class ChangeSweep {
       const row = found!.rows[0]
       if (row === undefined) {
         const isMore = this.#hasRemoved
+        this.kept = this.#found
         this.#lastTableId = 0
         this.#hasRemoved = false
+        this.#found = 0
         return isMore ? 1 : 0
       }
       const [id, keepHours] = row
@@ -43,6 +49,7 @@ export class ChangeSweep {
   async #sweep(tableId: number, keepHours: number | null, nowMs: number, rowsMax: number): Promise<number> {
     const [found] = await this.#db.read(noOrg, bind(endsOfLog, tableId))
     const ends = endsOf(found!.rows, keepHours)
+    if (ends !== undefined) this.#found += ends.last.seq - ends.first.seq
     const beforeSeq = ends && (await oldestKeptSeq(ends, nowMs, (seq) => this.#timeOf(tableId, seq)))
     if (beforeSeq === undefined) return 0
     const [removed] = await this.#db.write(

@@ -386,6 +386,10 @@ export class PostgresMaintenance implements Maintenance {
     return this.#changes.step(await this.#now(nowMs), rowsMax)
   }
 
+  get changesKept(): number | undefined {
+    return this.#changes.kept
+  }
+
   /** The database has checksums of its own. A start warns when they are off. */
   async addChecksums(): Promise<number> {
     return 0

@@ -1,8 +1,9 @@
 import type { TimeScan } from '../../../core/records/scan.ts'
 import type { SizePage, Statistics } from '../../../store/statistics.ts'
 import type { Table } from '../../../store/tables.ts'
+import { endsOfLog } from '../changes/statements.ts'
 import { type Database, organization } from '../connection/database.ts'
-import type { Statement } from '../connection/driver.ts'
+import { bind, type Statement } from '../connection/driver.ts'
 
 /** The length of data that is stored out of line is known without reading it. The data of a file begins with its size. */
 const sizes = {
@@ -80,5 +81,12 @@ export class PostgresStatistics implements Statistics {
       // Databases other than PostgreSQL have other statistics.
       return undefined
     }
+  }
+
+  /** The numbers of a log are without gaps, and its first entry is the place before its first change. */
+  async countChanges({ id, orgId }: Table): Promise<number> {
+    const [result] = await this.#db.read(organization(orgId), bind(endsOfLog, id))
+    const [first, last] = [result!.rows[0], result!.rows.at(-1)]
+    return first === undefined ? 0 : Number(last![0]) - Number(first[0])
   }
 }

@@ -16,6 +16,10 @@ export class ChangeSweep {
   #lastTableId = 0
   /** Something was removed in this round. */
   #hasRemoved = false
+  /** The changes that were found in this round. */
+  #found = 0
+  /** The changes that the last complete round found. */
+  kept: number | undefined
 
   constructor(store: OpenStore) {
     this.#store = store
@@ -26,14 +30,17 @@ export class ChangeSweep {
       const table = this.#nextTable()
       if (table === undefined) {
         const isMore = this.#hasRemoved
+        this.kept = this.#found
         this.#lastTableId = 0
         this.#hasRemoved = false
+        this.#found = 0
         return isMore ? 1 : 0
       }
       // One step for each log: one that grows as fast as it is swept keeps no other waiting.
       this.#lastTableId = table.id
       const { id: tableId, ends } = table
       if (ends === undefined) continue
+      this.#found += ends.last.seq - ends.first.seq
       const beforeSeq = await oldestKeptSeq(ends, nowMs, (seq) => this.#entry(tableId, 'AND seq = ?2', seq)?.atMs)
       if (beforeSeq === undefined) continue
       this.#hasRemoved = true

@@ -22,6 +22,10 @@ export const sqliteMaintenance = (
 
   sweepChanges: (nowMs, rowsMax) => changes.step(nowMs, rowsMax),
 
+  get changesKept() {
+    return changes.kept
+  },
+
   async addChecksums(rowsMax) {
     const { channel, db, snapshot } = store
     try {

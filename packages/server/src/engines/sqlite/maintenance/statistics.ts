@@ -55,6 +55,9 @@ const sizeSql = (kind: Table['kind'], descending: boolean): string =>
 const endSql = (kind: Table['kind'], descending: boolean): string =>
   `SELECT updated_at AS range, ${kind === 'task' ? 'seq' : 'id'} AS id ${rowsOf(kind, descending)} LIMIT 1 OFFSET ?5`
 
+const endOfLog = (end: 'min' | 'max'): string => `coalesce((SELECT ${end}(seq) FROM changes WHERE table_id = ?1), 0)`
+const changesOfLog = `SELECT ${endOfLog('max')} - ${endOfLog('min')} AS changes`
+
 export const sqliteStatistics = (store: OpenStore): Statistics => {
   const drawn = new Map<SampledRows, Sample>()
   const draw = (rows: SampledRows): Sample => {
@@ -86,5 +89,8 @@ export const sqliteStatistics = (store: OpenStore): Statistics => {
       const { hits, ids } = drawn.get(rows) ?? draw(rows)
       return Math.round(((hits.get(id) ?? 0) / samples) * ids)
     },
+
+    // The numbers of a log are without gaps, and its first entry is the place before its first change.
+    countChanges: ({ id }) => store.all<{ changes: number }>(changesOfLog, id)[0]!.changes,
   }
 }
