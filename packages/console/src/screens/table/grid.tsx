@@ -149,6 +149,7 @@ export const Grid = ({ query, fields, roomPx, openId, open, move, close }: Props
   const rows = query.shown.value
   const selected = selection.ids.value
   const changedId = query.changedId.value
+  const marks = query.marks.value
   const element = useRef<HTMLTableElement>(null)
   const body = useRef<HTMLTableSectionElement>(null)
   const menu = useSignal<{ cell: HTMLTableCellElement; row: GridRow; place: Place } | undefined>(undefined)
@@ -307,6 +308,7 @@ export const Grid = ({ query, fields, roomPx, openId, open, move, close }: Props
               isSelected={selected.has(row.id)}
               isOpen={row.id === openId}
               isChanged={row.id === changedId}
+              mark={marks.get(row.id)}
               isList={isList}
             />
           ))}

@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { pathOf, read } from '../../api/request.ts'
 import type { TableMetadata } from '../../api/types.ts'
@@ -7,9 +7,11 @@ import { preference, setPreference } from '../../state/preferences.ts'
 import { canWrite, session } from '../../state/session.ts'
 import { set } from '../../ui/action.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
+import { later } from '../../ui/later.tsx'
 import { Placeholder, useLoad } from '../../ui/load.tsx'
 import { useMedia } from '../../ui/media.ts'
 import { Screen } from '../../ui/screen.tsx'
+import { loadLater } from '../load-later.ts'
 import { RecordPanel } from '../record/panel.tsx'
 import { RecordScreen } from '../record/record.tsx'
 import { normalKey } from '../record/record-key.ts'
@@ -53,6 +55,41 @@ const Actions = ({ db, table }: { db: string; table: string }) => (
     )}
   </>
 )
+
+const LiveView = later(
+  async () => (await import('./live/live-view.tsx')).LiveView,
+  () => null,
+)
+const KeepChanges = later(
+  async () => (await loadLater()).KeepChanges,
+  (failure) => failure,
+)
+
+/** Whether the table is followed. Of a table that keeps no changes nothing is loaded. */
+const Live = ({ query, declared }: { query: TableQuery; declared: Signal<TableMetadata | undefined> }) => {
+  const isAsking = useSignal(false)
+  const isKept = declared.value?.changes !== undefined
+  // It stays when the log was ended, and says so.
+  const wasKept = useRef(isKept)
+  wasKept.current ||= isKept
+  // The rest stays the same object, and with it the query.
+  const change = ({ changes }: Pick<TableMetadata, 'changes'>): void => {
+    declared.value = { ...declared.value!, changes }
+  }
+  return (
+    <>
+      {wasKept.current && <LiveView query={query} isKept={isKept} onNotKept={() => change({})} />}
+      {!isKept && canWrite.value && (
+        <button type="button" class="quiet" onClick={set(isAsking, true)}>
+          Keep changes
+        </button>
+      )}
+      {isAsking.value && (
+        <KeepChanges db={query.db} table={query.table} onKept={change} onClose={set(isAsking, false)} />
+      )}
+    </>
+  )
+}
 
 /** The fields that are columns: as the reader chose them, or the index fields and the most frequent others. */
 const useFields = (query: TableQuery) => {
@@ -263,6 +300,7 @@ export const TableScreen = ({ db, table, record }: Props) => {
     <Screen
       path={[{ label: db, to: { screen: 'database', db } }]}
       title={table}
+      beside={query && <Live key={query.path} query={query} declared={declared.value} />}
       actions={query && <Actions db={db} table={table} />}
     >
       {query && jobs && <Results query={query} jobs={jobs} record={record} />}
