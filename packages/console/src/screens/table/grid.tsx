@@ -127,7 +127,8 @@ const CellButton = ({ placeAt, open }: CellButtonProps) => {
     if (cell === undefined || frame === undefined) return
     button.current!.style.top = `${cell.top - frame.top}px`
     button.current!.style.left = `${cell.right - frame.left - 22}px`
-  }, [at.value])
+    // Rows above the cell may have come or gone: this runs with every drawing of the grid.
+  })
   if (at.value === null || !at.value.isConnected) return null
   return (
     <button

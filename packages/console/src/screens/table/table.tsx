@@ -80,7 +80,13 @@ const Live = ({ query, declared }: { query: TableQuery; declared: Signal<TableMe
     <>
       {wasKept.current && <LiveView query={query} isKept={isKept} onNotKept={() => change({})} />}
       {!isKept && canWrite.value && (
-        <button type="button" class="quiet" onClick={set(isAsking, true)}>
+        <button
+          type="button"
+          class="quiet live-state"
+          title="What others write then shows here as it happens"
+          onClick={set(isAsking, true)}
+        >
+          <span class="live-dot" aria-hidden="true" />
           Keep changes
         </button>
       )}

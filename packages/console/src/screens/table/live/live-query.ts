@@ -10,6 +10,12 @@ import type { RowMark, TableQuery } from '../table-query.ts'
 import { moves, rowChanges } from './row-changes.ts'
 import { watchSend } from './watch-send.ts'
 
+/**
+ * What must stay as it is, because the reader works with it. `order`: values may change, but no row comes, goes or moves. `everything`:
+ * the reader decides about what they have seen.
+ */
+export type Hold = 'nothing' | 'order' | 'everything'
+
 export type LiveState = { word: 'connecting' | 'live' | 'reconnecting' } | { word: 'stopped'; reason: string }
 
 const markMs = 4_000
@@ -23,10 +29,10 @@ export class LiveQuery {
   readonly #markedUntilMs = new Map<string, number>()
   #markTimer: ReturnType<typeof setInterval> | undefined
 
-  /** `isHeld`: rows must not move now. `onNotKept`: the table keeps no changes any more. */
+  /** `onNotKept` is called when the table keeps no changes any more. */
   constructor(
     readonly query: TableQuery,
-    readonly isHeld: () => boolean,
+    readonly hold: () => Hold,
     readonly onNotKept: () => void,
   ) {}
 
@@ -95,7 +101,7 @@ export class LiveQuery {
 
   /** Shows the later result, if nothing is held any more. */
   settle(): void {
-    if (this.query.later.peek() !== undefined && !this.isHeld()) this.showLater()
+    if (this.query.later.peek() !== undefined && this.hold() === 'nothing') this.showLater()
   }
 
   showLater(): void {
@@ -123,13 +129,15 @@ export class LiveQuery {
       return shown?.record.updatedAt === record.updatedAt ? shown : gridRow(record)
     })
     const changes = rowChanges(query.rows.peek(), rows)
-    if (!moves(changes) || !this.isHeld()) {
+    const hold = this.hold()
+    if (hold === 'nothing' || (hold === 'order' && !moves(changes))) {
       this.#show(rows, cursor)
       return
     }
+    query.later.value = { rows, cursor }
+    if (hold === 'everything') return
     const byId = new Map(rows.map((row) => [row.id, row]))
     query.rows.value = query.rows.peek().map((row) => byId.get(row.id) ?? row)
-    query.later.value = { rows, cursor }
     this.#mark(changes.changed, 'changed')
   }
 

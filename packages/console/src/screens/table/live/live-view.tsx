@@ -3,7 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { route } from '../../../router.ts'
 import { announce } from '../../../ui/announce.ts'
 import type { TableQuery } from '../table-query.ts'
-import { LiveQuery, type LiveState } from './live-query.ts'
+import { type Hold, LiveQuery, type LiveState } from './live-query.ts'
 
 /** A page that is hidden for longer holds no connection: a browser has few for a host. */
 const hiddenMsMax = 20_000
@@ -14,18 +14,19 @@ const topPx = 8
 
 const scroller = (): Element | null => document.querySelector('.grid-scroll')
 
-/** Rows must not come, go or move: the reader works with them, or reads further down. */
-const isHeld = ({ selection }: TableQuery): boolean => {
+/** The reader works with rows, or reads further down. */
+const holdOf = ({ selection }: TableQuery): Hold => {
   const grid = scroller()
-  if (grid === null) return false
-  return (
+  if (grid === null) return 'nothing'
+  if (document.querySelector('dialog[open]') !== null) return 'everything'
+  const isAtWork =
     selection.ids.peek().size > 0 ||
     route.peek().screen === 'record' ||
     grid.scrollTop > topPx ||
     grid.querySelector('tbody')?.contains(document.activeElement) === true ||
     document.querySelector('.cell-menu') !== null ||
     (getSelection()?.isCollapsed === false && grid.contains(getSelection()!.anchorNode))
-  )
+  return isAtWork ? 'order' : 'nothing'
 }
 
 /** True after the page was hidden for some time, and from the start if it was opened in the background. */
@@ -60,7 +61,7 @@ const useSettling = (live: LiveQuery): void => {
   useEffect(() => {
     // The element that gets the focus has it only after the event.
     const settle = () => setTimeout(() => live.settle())
-    const events = ['focusout', 'scroll', 'selectionchange', 'toggle']
+    const events = ['focusin', 'focusout', 'scroll', 'selectionchange']
     for (const event of events) document.addEventListener(event, settle, { capture: true, passive: true })
     return () => {
       for (const event of events) document.removeEventListener(event, settle, { capture: true })
@@ -94,7 +95,7 @@ interface Props {
 
 /** Follows the shown query. Its dot says how that goes; a click pauses it. */
 export const LiveView = ({ query, isKept, onNotKept }: Props) => {
-  const live = useMemo(() => new LiveQuery(query, () => isHeld(query), onNotKept), [query])
+  const live = useMemo(() => new LiveQuery(query, () => holdOf(query), onNotKept), [query])
   const isPaused = useSignal(false)
   const tries = useSignal(0)
   const isAway = useIsAway()
@@ -120,8 +121,10 @@ export const LiveView = ({ query, isKept, onNotKept }: Props) => {
   const toggle = () => {
     if (!isStopped) isPaused.value = true
     else if (isPaused.value) isPaused.value = false
-    else if (isPaged) query.again()
-    else tries.value++
+    else if (isPaged) {
+      scroller()?.scrollTo({ top: 0 })
+      query.again()
+    } else tries.value++
   }
   return (
     <>

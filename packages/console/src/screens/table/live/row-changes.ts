@@ -29,10 +29,10 @@ export const moves = ({ added, removed, isReordered }: RowChanges): boolean =>
   added.length > 0 || removed.length > 0 || isReordered
 
 /** `2 new, 1 gone` */
-export const changeWords = ({ added, removed }: RowChanges): string => {
+export const changeWords = ({ added, removed, isReordered }: RowChanges): string => {
   const words = [
     ...(added.length > 0 ? [`${added.length} new`] : []),
     ...(removed.length > 0 ? [`${removed.length} gone`] : []),
   ]
-  return words.length > 0 ? words.join(', ') : 'another order'
+  return words.length > 0 ? words.join(', ') : isReordered ? 'another order' : 'changes'
 }
