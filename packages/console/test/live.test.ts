@@ -240,6 +240,26 @@ describeConsole('the live view of a table', (it) => {
     await until(async () => (await keysShown(page)).length, 151)
   })
 
+  // The risk: a page of large records would load many times what it shows, four times a second.
+  test('of large records no more is read than the page that is shown', async () => {
+    await create('large')
+    const text = 'x'.repeat(300_000)
+    for (let i = 0; i < 24; i++) await put('large', `k${i}`, { i, text })
+    const page = await it.open('#/app/large')
+    const bodies: string[] = []
+    page.on('request', (request) => request.url().endsWith('/query') && bodies.push(request.postData() ?? ''))
+    await isLive(page)
+    const shown = (await keysShown(page)).length
+    expect(shown).toBeLessThan(24)
+    await put('large', 'new', { n: 1 })
+    await rowOf(page, 'new').waitFor()
+    expect(bodies.length).toBeGreaterThan(0)
+    expect(bodies.filter((body) => body.includes('cursor'))).toEqual([])
+    expect(Math.abs((await keysShown(page)).length - shown)).toBeLessThanOrEqual(1)
+    await button(page, 'More').click()
+    await until(async () => new Set(await keysShown(page)).size > shown, true)
+  })
+
   test('a click pauses, another one goes on with what has changed', async () => {
     await create('paused')
     await put('paused', 'a', { n: 1 })

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { canWrite } from '../../state/session.ts'
 import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
+import { keepFocus } from '../../ui/dialog.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Confirm } from '../../ui/form.tsx'
 import { type Jobs, leftListedMax } from './jobs.ts'
@@ -18,7 +19,14 @@ const LaterRows = ({ query }: { query: TableQuery }) => {
   return (
     <>
       {' '}
-      <button type="button" class="link" onClick={() => query.onShowLater()}>
+      <button
+        type="button"
+        class="link"
+        onClick={() => {
+          query.onShowLater()
+          keepFocus()
+        }}
+      >
         Show {changeWords(rowChanges(query.rows.value, later.rows))}
       </button>
     </>

@@ -58,7 +58,7 @@ const Actions = ({ db, table }: { db: string; table: string }) => (
 
 const LiveView = later(
   async () => (await import('./live/live-view.tsx')).LiveView,
-  () => null,
+  (failure) => failure,
 )
 const KeepChanges = later(
   async () => (await loadLater()).KeepChanges,

@@ -12,7 +12,6 @@ export interface Heard {
   /** Changes arrive, or not any more. */
   onFeed(isOpen: boolean): void
   onQuery(isAnswered: boolean): void
-  /** The last page of a result. */
   onPage(page: Page<RecordRow>): void
 }
 
@@ -53,22 +52,22 @@ const heardAnswer = ({ body, headers }: Response, onEnd: () => void): Response =
 
 /** `members` are those of the query: its own operands, whose text is exact. */
 export const watchSend = (members: Members, key: string | undefined, heard: Heard): Send => {
-  const readPage = (text: string, limit: number): Page<RecordRow> => {
+  /** A watch reads on until it has `limit` records. The grid has one page, which is short if its records are large. */
+  const readPage = (text: string): Page<RecordRow> => {
     const page = readAnswer<Page<RecordRow>>(text, keptMembers)
     heard.onQuery(true)
-    if (page.cursor === null || page.items.length >= limit) heard.onPage(page)
-    return page
+    heard.onPage(page)
+    return { ...page, cursor: null }
   }
 
   return async <T>(call: Call, { signal }: RequestOptions = {}): Promise<T> => {
     const isQuery = call.path.endsWith('/query')
-    const { limit, cursor } = JSON.parse(call.body as string)
     const fetchFrom: Fetch = (path, init) =>
       openAnswer(
         call.method,
         path,
         {
-          body: isQuery ? bodyOf(members, { limit, cursor }) : (call.body as string),
+          body: isQuery ? bodyOf(members) : (call.body as string),
           headers: call.headers,
           signal: init.signal!,
         },
@@ -89,7 +88,7 @@ export const watchSend = (members: Members, key: string | undefined, heard: Hear
       if (!response.ok) {
         throw clientErrorOf(refusalOf(response.status, text, response.headers.get('x-request-id'), key))
       }
-      if (isQuery) return readPage(text, limit) as T
+      if (isQuery) return readPage(text) as T
       heard.onFeed(true)
       return JSON.parse(text) as T
     } catch (error) {
