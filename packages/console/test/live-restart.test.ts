@@ -36,6 +36,22 @@ describeOwnConsole('the live view of a table', (it) => {
     expect(await page.locator('.row-mark').count()).toBeGreaterThan(0)
   })
 
+  test('the dot says so as soon as the stream breaks, before anything is asked again', async () => {
+    await it.request('POST', '/v1/app/broken', { changes: {} })
+    const page = await it.open('#/app/broken')
+    await stateIs(page, 'live')
+    const states: (string | null)[] = []
+    await page.route('**/broken/changes', async (route) => {
+      states.push(await page.locator('.live-state').getAttribute('data-state'))
+      await route.continue()
+    })
+    await it.server.kill()
+    await it.server.restart()
+    await until(() => states.length > 0, true)
+    expect(states[0]).toBe('reconnecting')
+    await stateIs(page, 'live')
+  })
+
   test('a paused view stays paused while the server restarts', async () => {
     await it.request('POST', '/v1/app/paused', { changes: {} })
     await it.request('PUT', '/v1/app/paused', { hashKey: 'a', data: { n: 1 } })

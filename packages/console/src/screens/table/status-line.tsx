@@ -27,7 +27,7 @@ const LaterRows = ({ query }: { query: TableQuery }) => {
           keepFocus()
         }}
       >
-        Show {changeWords(rowChanges(query.rows.value, later.rows))}
+        Show {changeWords(rowChanges(query.rows.value, later))}
       </button>
     </>
   )

@@ -34,11 +34,6 @@ export interface Asked {
 /** What happened to a row. Two marks in a row of the same kind differ, so that the second one is seen too. */
 export type RowMark = `${'added' | 'changed'} ${'even' | 'odd'}`
 
-export interface LaterRows {
-  rows: readonly GridRow[]
-  cursor: string | null
-}
-
 export class TableQuery {
   readonly form
   readonly fault = signal<{ field: FormField; fault: string } | undefined>(undefined)
@@ -59,7 +54,7 @@ export class TableQuery {
   /** Rows that somebody else has just written, each with its mark. */
   readonly marks = signal<ReadonlyMap<string, RowMark>>(new Map())
   /** A later result, which is shown when nothing would move under the reader's hands. */
-  readonly later = signal<LaterRows | undefined>(undefined)
+  readonly later = signal<readonly GridRow[] | undefined>(undefined)
   /** The reader wants the later result now. */
   onShowLater = (): void => {}
   /** The filter and the order of the loaded rows. */
@@ -259,7 +254,7 @@ export class TableQuery {
   #edit(change: (rows: readonly GridRow[]) => readonly GridRow[]): void {
     this.rows.value = change(this.rows.value)
     const later = this.later.value
-    if (later !== undefined) this.later.value = { ...later, rows: change(later.rows) }
+    if (later !== undefined) this.later.value = change(later)
   }
 
   /** Reads one shown record again, after it was open as a page. */

@@ -49,7 +49,6 @@ export class LiveQuery {
     const tell = () => {
       if (!stop.signal.aborted) this.state.value = { word: isFed && isAnswered ? 'live' : 'reconnecting' }
     }
-    let cursor: string | null = null
     const send = watchSend(asked.members, key, {
       onFeed: (isOpen) => {
         isFed = isOpen
@@ -60,16 +59,17 @@ export class LiveQuery {
         isAnswered = hasAnswer
         tell()
       },
-      onPage: (page) => {
-        if (stop.signal.aborted) return
-        cursor = page.cursor
-        this.#takeEnd(cursor, page.hint)
+      // The end of a result may be another one although its records are the same.
+      onPage: ({ cursor, hint }) => {
+        if (stop.signal.aborted || this.query.isRunning.peek()) return
+        this.query.cursor.value = cursor
+        this.query.hint.value = hint
       },
     })
     watch<RecordRow>(send, this.query.path, JSON.parse(bodyOf(asked.members)), {
       signal: stop.signal,
       onChange: (records) => {
-        if (!stop.signal.aborted) this.#take(records, cursor)
+        if (!stop.signal.aborted) this.#take(records)
       },
     }).catch((thrown) => {
       if (stop.signal.aborted) return
@@ -106,20 +106,10 @@ export class LiveQuery {
 
   showLater(): void {
     const later = this.query.later.peek()
-    if (later !== undefined) this.#show(later.rows, later.cursor)
+    if (later !== undefined) this.#show(later)
   }
 
-  /** The end of a result may be another one although its records are the same. */
-  #takeEnd(cursor: string | null, hint: string | undefined): void {
-    const { query } = this
-    const later = query.later.peek()
-    if (query.isRunning.peek()) return
-    query.hint.value = hint
-    if (later === undefined) query.cursor.value = cursor
-    else query.later.value = { ...later, cursor }
-  }
-
-  #take(records: readonly RecordRow[], cursor: string | null): void {
+  #take(records: readonly RecordRow[]): void {
     const { query } = this
     // What is being loaded is newer, and is followed then.
     if (query.isRunning.peek()) return
@@ -131,23 +121,22 @@ export class LiveQuery {
     const changes = rowChanges(query.rows.peek(), rows)
     const hold = this.hold()
     if (hold === 'nothing' || (hold === 'order' && !moves(changes))) {
-      this.#show(rows, cursor)
+      this.#show(rows)
       return
     }
-    query.later.value = { rows, cursor }
+    query.later.value = rows
     if (hold === 'everything') return
     const byId = new Map(rows.map((row) => [row.id, row]))
     query.rows.value = query.rows.peek().map((row) => byId.get(row.id) ?? row)
     this.#mark(changes.changed, 'changed')
   }
 
-  #show(rows: readonly GridRow[], cursor: string | null): void {
+  #show(rows: readonly GridRow[]): void {
     const { query } = this
     const wasEmpty = query.rows.peek().length === 0
     const { added, changed, removed } = rowChanges(query.rows.peek(), rows)
     query.later.value = undefined
     query.rows.value = rows
-    query.cursor.value = cursor
     query.selection.drop(new Set(removed))
     // The columns are chosen by the first rows.
     if (wasEmpty && query.asked.peek() !== undefined) query.asked.value = { ...query.asked.peek()! }
