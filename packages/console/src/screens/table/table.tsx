@@ -1,4 +1,4 @@
-import { type Signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { pathOf, read } from '../../api/request.ts'
 import type { TableMetadata } from '../../api/types.ts'
@@ -7,11 +7,9 @@ import { preference, setPreference } from '../../state/preferences.ts'
 import { canWrite, session } from '../../state/session.ts'
 import { set } from '../../ui/action.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
-import { later } from '../../ui/later.tsx'
 import { Placeholder, useLoad } from '../../ui/load.tsx'
 import { useMedia } from '../../ui/media.ts'
 import { Screen } from '../../ui/screen.tsx'
-import { loadLater } from '../load-later.ts'
 import { RecordPanel } from '../record/panel.tsx'
 import { RecordScreen } from '../record/record.tsx'
 import { normalKey } from '../record/record-key.ts'
@@ -19,6 +17,7 @@ import { defaultFields, fieldsOf } from './columns.ts'
 import { ColumnsMenu } from './columns-menu.tsx'
 import { Grid } from './grid.tsx'
 import { Jobs } from './jobs.ts'
+import { Live } from './live.tsx'
 import { NoRows, WrongAddress } from './no-rows.tsx'
 import { QueryBar } from './query-bar.tsx'
 import { readForm } from './query-form.ts'
@@ -55,47 +54,6 @@ const Actions = ({ db, table }: { db: string; table: string }) => (
     )}
   </>
 )
-
-const LiveView = later(
-  async () => (await import('./live/live-view.tsx')).LiveView,
-  (failure) => failure,
-)
-const KeepChanges = later(
-  async () => (await loadLater()).KeepChanges,
-  (failure) => failure,
-)
-
-/** Whether the table is followed. Of a table that keeps no changes nothing is loaded. */
-const Live = ({ query, declared }: { query: TableQuery; declared: Signal<TableMetadata | undefined> }) => {
-  const isAsking = useSignal(false)
-  const isKept = declared.value?.changes !== undefined
-  // It stays when the log was ended, and says so.
-  const wasKept = useRef(isKept)
-  wasKept.current ||= isKept
-  // The rest stays the same object, and with it the query.
-  const change = ({ changes }: Pick<TableMetadata, 'changes'>): void => {
-    declared.value = { ...declared.value!, changes }
-  }
-  return (
-    <>
-      {wasKept.current && <LiveView query={query} isKept={isKept} onNotKept={() => change({})} />}
-      {!isKept && canWrite.value && (
-        <button
-          type="button"
-          class="quiet live-state"
-          title="What others write then shows here as it happens"
-          onClick={set(isAsking, true)}
-        >
-          <span class="live-dot" aria-hidden="true" />
-          Keep changes
-        </button>
-      )}
-      {isAsking.value && (
-        <KeepChanges db={query.db} table={query.table} onKept={change} onClose={set(isAsking, false)} />
-      )}
-    </>
-  )
-}
 
 /** The fields that are columns: as the reader chose them, or the index fields and the most frequent others. */
 const useFields = (query: TableQuery) => {
