@@ -120,7 +120,7 @@ export const CreateTable = ({ db: givenDb, table: givenTable, onClose }: Props) 
       </fieldset>
       <Check
         label="Keep changes"
-        note="Others can follow the table, and this page shows new rows as they come."
+        note="Programs can follow the table, and its page shows what others write as it happens."
         isOn={keepsChanges.value}
         onChange={into(keepsChanges)}
       />

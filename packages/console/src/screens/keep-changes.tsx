@@ -72,8 +72,8 @@ export const KeepChanges = ({ db, table, keepHours, onKept, onClose }: Props) =>
     >
       {keepHours === undefined && (
         <p>
-          This page then shows what others write as it happens, and programs can read every change in order. Each write
-          adds one small entry to a log.
+          The page of the table then shows what others write as it happens, and programs can read every change in order.
+          Each write adds one small entry to a log.
         </p>
       )}
       <HoursField value={hours.value} onText={into(hours)} />

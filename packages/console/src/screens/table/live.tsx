@@ -33,11 +33,10 @@ export const Live = ({ query, declared }: { query: TableQuery; declared: Signal<
       {!isKept && canWrite.value && (
         <button
           type="button"
-          class="quiet live-state"
+          class="beside"
           title="What others write then shows here as it happens"
           onClick={set(isAsking, true)}
         >
-          <span class="live-dot" aria-hidden="true" />
           Keep changes
         </button>
       )}
