@@ -109,6 +109,22 @@ describeConsole('the live view of a table', (it) => {
     expect(new Set(bodies)).toEqual(new Set(['{"index":"i1","hash":1.0,"limit":100}']))
   })
 
+  test('a query that cannot be run ends what was followed', async () => {
+    await create('wrong')
+    await put('wrong', 'a', { n: 1 })
+    const page = await it.open('#/app/wrong')
+    const seen = countRequests(page)
+    await isLive(page)
+    await dot(page).click()
+    await dot(page).click()
+    await until(() => seen.open, 1)
+    await page.evaluate(() => {
+      location.hash = '#/app/wrong?index=i9'
+    })
+    await until(() => seen.open, 0)
+    await until(() => keysShown(page), [])
+  })
+
   test('nothing is loaded or asked of a table that keeps no changes; a button turns it on', async () => {
     await create('plain', {})
     await put('plain', 'a', { n: 1 })
@@ -189,6 +205,12 @@ describeConsole('the live view of a table', (it) => {
     await button(page, 'Close the record').click()
     await page.locator('h1').click()
     await until(() => keysShown(page), ['newer', 'k0001', 'new', 'k0000'])
+
+    // So does a cell that has the focus.
+    await page.locator('.grid tbody [tabindex="0"]').focus()
+    await put('held', 'newest', { n: 11 })
+    await button(page, 'Show 1 new').click()
+    await until(async () => (await keysShown(page))[0], 'newest')
   })
 
   // The risk: somebody deletes what they have never seen, because the row behind the question has changed.

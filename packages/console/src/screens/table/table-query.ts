@@ -208,7 +208,7 @@ export class TableQuery {
       if (this.#running === controller) {
         this.isRunning.value = false
         this.isSlow.value = false
-        this.loads.value++
+        if (!controller.signal.aborted) this.loads.value++
       }
     }
   }

@@ -100,13 +100,14 @@ export const LiveView = ({ query, isKept, onNotKept }: Props) => {
   const tries = useSignal(0)
   const isAway = useIsAway()
   const isPaged = query.isPaged.value
+  const isAsked = query.asked.value !== undefined
   useEffect(() => {
-    if (isAway || !isKept) return
+    if (isAway || !isKept || !isAsked) return
     if (isPaused.value) live.stop('paused by you')
     else if (isPaged) live.stop('more than the first page is loaded')
     else live.follow()
     return () => live.close()
-  }, [live, query.loads.value, tries.value, isPaused.value, isKept, isPaged, isAway])
+  }, [live, query.loads.value, tries.value, isPaused.value, isAsked, isKept, isPaged, isAway])
   useEffect(() => {
     query.onShowLater = () => {
       scroller()?.scrollTo({ top: 0 })
