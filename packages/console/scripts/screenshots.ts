@@ -4,6 +4,8 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import { chromiumFlags, findChromium } from '../../client/test/chromium.ts'
 import { startServer } from '../../server/test/harness.ts'
 import { buildConsole } from '../build.ts'
+import { orderData } from '../src/screens/sample/shop.ts'
+import { compactJson } from '../src/text/format.ts'
 import { fillShop, type Send } from './shop-data.ts'
 
 // Pictures of every screen. Without arguments: the set in docs/console. With a directory: every screen at every width, light
@@ -34,6 +36,9 @@ interface Shot {
 }
 
 const text = (words: string) => (page: Page) => page.locator('main').getByText(words).first().waitFor()
+
+/** Somebody else writes records of the table that is open. */
+let writeElsewhere = async (): Promise<unknown> => undefined
 
 /** Somebody else writes the record that is open. */
 let changeElsewhere = async (): Promise<unknown> => undefined
@@ -86,6 +91,16 @@ const shots: Shot[] = [
       ['desk', 'dark'],
       ['phone', 'dark'],
     ],
+  },
+  {
+    name: 'live',
+    hash: '#/shop/orders?index=t',
+    prepare: async (page) => {
+      await page.locator('.live-state[data-state="live"]').waitFor()
+      await writeElsewhere()
+      await page.locator('.row-mark').first().waitFor()
+    },
+    kept: [['desk', 'light']],
   },
   {
     name: 'cell-menu',
@@ -218,6 +233,13 @@ try {
     const body = JSON.stringify({ hashKey: 'ord_1898', data: changed })
     // JSON.parse has rounded it.
     return send('PUT', '/v1/shop/orders', body.replace(/("externalId":)\d+/, '$112345678901234567812'))
+  }
+  let written = 0
+  writeElsewhere = async () => {
+    const put = (hashKey: string, index: number) =>
+      send('PUT', '/v1/shop/orders', `{"hashKey":"${hashKey}","data":${compactJson(orderData(index, Date.now()))}}`)
+    await put('ord_1894', 6)
+    await put(`ord_${1901 + written++}`, 13)
   }
   const pages = new Map<string, Page>()
   for (const { shot, width, scheme } of wantedShots()) {

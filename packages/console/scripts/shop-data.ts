@@ -71,7 +71,7 @@ export const fillShop = async (send: Send, browser: Browser): Promise<void> => {
   await send(
     'POST',
     '/v1/shop/orders',
-    '{"indices":{"i1":{"hashField":"status","rangeField":"createdAt"},"i2":{"hashField":"user","rangeField":"createdAt"}}}',
+    '{"indices":{"i1":{"hashField":"status","rangeField":"createdAt"},"i2":{"hashField":"user","rangeField":"createdAt"}},"changes":{}}',
   )
   await send('POST', '/v1/shop/customers', '{"indices":{"i1":{"hashField":"country"}}}')
   for (const table of ['carts', 'drafts', 'old-orders']) await send('POST', `/v1/shop/${table}`)

@@ -16,6 +16,11 @@ test('the first load is at most 60 kB of script and 12 kB of style, gzipped', as
     expect(scriptBytes).toBeLessThanOrEqual(60_000)
     expect(gzippedBytes(files[style]!)).toBeLessThanOrEqual(12_000)
     expect(files[style]).not.toMatch(/url\(|@import/)
+    // What follows a table is loaded for tables that can be followed.
+    const live = Object.entries(files).filter(([, text]) => text.includes('text/event-stream'))
+    expect(live).toHaveLength(1)
+    expect([script, ...preloads]).not.toContain(live[0]![0])
+    expect(gzippedBytes(live[0]![1])).toBeLessThanOrEqual(8_000)
     // Every file that a script names is there.
     for (const text of Object.values(files)) {
       for (const [, name] of text.matchAll(/["']\.\/([0-9a-z-]+\.js)["']/g)) expect(Object.keys(files)).toContain(name!)

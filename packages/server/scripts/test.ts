@@ -44,6 +44,8 @@ const notQuick: string[] = [
   'packages/console/test/firefox',
   'packages/console/test/hostile-files',
   'packages/console/test/import.test',
+  'packages/console/test/live-restart',
+  'packages/console/test/live.test',
   'packages/console/test/pages',
   'packages/console/test/record.test',
   'packages/console/test/restart',

@@ -39,32 +39,49 @@ const headersWith = (key: string | undefined, hasBody: boolean, given: Record<st
   return headers
 }
 
+/** Resolves when the head of the answer is there. */
+export const openAnswer = async (
+  method: string,
+  path: string,
+  { body, headers = {}, signal }: RequestOptions,
+  key: string | undefined = connection.key,
+): Promise<Response> => {
+  const response = await fetch(basePath + path, {
+    method,
+    body,
+    signal,
+    credentials: 'omit',
+    cache: 'no-store',
+    headers: headersWith(key, body !== undefined, headers),
+  })
+  learnTime(response.headers.get('date'))
+  return response
+}
+
 /** Answers with any status; only no answer throws. */
 export const exchange = async (
   method: string,
   path: string,
-  { body, headers = {}, signal }: RequestOptions = {},
+  options: RequestOptions = {},
   key: string | undefined = connection.key,
 ): Promise<Answer> => {
+  const { signal } = options
   const startMs = performance.now()
   let response: Response
   let text: string
   try {
-    response = await fetch(basePath + path, {
-      method,
-      body,
-      signal,
-      credentials: 'omit',
-      cache: 'no-store',
-      headers: headersWith(key, body !== undefined, headers),
-    })
-    learnTime(response.headers.get('date'))
+    response = await openAnswer(method, path, options, key)
     text = await response.text()
   } catch (error) {
     if (signal?.aborted) throw error
     throw noAnswer()
   }
   return { status: response.status, headers: response.headers, text, ms: performance.now() - startMs }
+}
+
+/** Ends the session if its key was refused. */
+export const hearRefusal = ({ code, message }: { code: string; message: string }, key: string | undefined): void => {
+  if (keyCodes.has(code) && key === connection.key) connection.onRefusedKey(code, message)
 }
 
 /** The error of an answer to a request with `key`. A key that is refused also ends the session. */
@@ -75,7 +92,7 @@ export const refusalOf = (
   key: string | undefined,
 ): ApiError => {
   const error = errorOf(status, text, requestId)
-  if (keyCodes.has(error.code) && key === connection.key) connection.onRefusedKey(error.code, error.message)
+  hearRefusal(error, key)
   return error
 }
 

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { curlOf } from '../api/curl.ts'
 import { pathOf, read, send } from '../api/request.ts'
-import type { ActiveTable, DeletedTable, IndexDeclaration, Page, RecordRow } from '../api/types.ts'
+import type { ActiveTable, DeletedTable, IndexDeclaration, Page, RecordRow, TableMetadata } from '../api/types.ts'
 import { navigate } from '../router.ts'
 import { loadContents } from '../state/catalogue.ts'
 import { canWrite } from '../state/session.ts'
@@ -15,6 +15,7 @@ import { Shown, useLoad } from '../ui/load.tsx'
 import { Screen, Section } from '../ui/screen.tsx'
 import { toast } from '../ui/toasts.tsx'
 import { IndexList } from './database.tsx'
+import { EndChanges, KeepChanges } from './keep-changes.tsx'
 
 // `#/db/table/_about`: the declaration, one worked query for each index, and how to delete the table.
 
@@ -63,6 +64,54 @@ const Query = ({ path, query: { title, body } }: { path: string; query: Worked }
     <JsonView text={body} label={`Query: ${title}`} />
   </section>
 )
+
+/** What the table keeps of its changes. */
+const ChangesSection = ({ about }: { about: ActiveTable }) => {
+  const { db, table } = about
+  const changes = useSignal(about.changes)
+  const asking = useSignal<'hours' | 'end' | undefined>(undefined)
+  const kept = changes.value
+  const dialog = {
+    db,
+    table,
+    onKept: (answer: TableMetadata) => {
+      changes.value = answer.changes
+    },
+    onClose: set(asking, undefined),
+  }
+  return (
+    <Section
+      title="Changes"
+      actions={
+        canWrite.value && (
+          <>
+            <button type="button" onClick={set(asking, 'hours')}>
+              {kept === undefined ? 'Keep changes' : 'Change the hours'}
+            </button>
+            {kept !== undefined && (
+              <button type="button" class="danger" onClick={set(asking, 'end')}>
+                End
+              </button>
+            )}
+          </>
+        )
+      }
+    >
+      {kept === undefined ? (
+        <p>This table keeps no changes: nobody can follow it.</p>
+      ) : (
+        <dl class="facts">
+          <dt>kept for</dt>
+          <dd>{kept.keepHours === 1 ? '1 hour' : `${kept.keepHours} hours`}</dd>
+          <dt>since</dt>
+          <dd>{showInstant(kept.since).utc}</dd>
+        </dl>
+      )}
+      {asking.value === 'hours' && <KeepChanges {...dialog} keepHours={kept?.keepHours} />}
+      {asking.value === 'end' && <EndChanges {...dialog} />}
+    </Section>
+  )
+}
 
 const restore = async (deleted: DeletedTable): Promise<void> => {
   await send('POST', pathOf('v1', deleted.db, deleted.table, 'restore'), {
@@ -119,6 +168,7 @@ export const AboutScreen = ({ db, table }: { db: string; table: string }) => {
                   </dd>
                 </dl>
               </Section>
+              <ChangesSection about={about} />
               <Section title="Queries that this table answers">
                 {workedQueries(about, newest).map((query) => (
                   <Query key={query.title} path={path} query={query} />

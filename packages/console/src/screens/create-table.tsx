@@ -7,7 +7,8 @@ import { refreshRail } from '../state/catalogue.ts'
 import { createdTables } from '../state/overlay.ts'
 import { nameFault } from '../text/names.ts'
 import { into } from '../ui/action.tsx'
-import { FormDialog, TextField } from '../ui/form.tsx'
+import { Check, FormDialog, TextField } from '../ui/form.tsx'
+import { HoursField, hoursDefault, hoursFault } from './keep-changes.tsx'
 
 const slots: Slot[] = ['i1', 'i2', 'i3', 'i4', 'i5']
 
@@ -38,6 +39,8 @@ export const CreateTable = ({ db: givenDb, table: givenTable, onClose }: Props) 
   const db = useSignal(givenDb ?? '')
   const table = useSignal(givenTable ?? '')
   const rows = useSignal<IndexRow[]>([])
+  const keepsChanges = useSignal(false)
+  const hours = useSignal(hoursDefault)
   const wasSubmitted = useSignal(false)
   const faultOf = (name: string) => (wasSubmitted.value || name !== '' ? nameFault(name) : undefined)
   const change = (at: number, field: keyof IndexRow, value: string) => {
@@ -46,8 +49,10 @@ export const CreateTable = ({ db: givenDb, table: givenTable, onClose }: Props) 
   const create = async () => {
     wasSubmitted.value = true
     if (nameFault(db.value) !== undefined || nameFault(table.value) !== undefined) return
+    if (keepsChanges.value && hoursFault(hours.value) !== undefined) return
+    const changes = keepsChanges.value ? { keepHours: Number(hours.value) } : undefined
     const answer = await send('POST', pathOf('v1', db.value, table.value), {
-      body: JSON.stringify({ indices: declarationOf(rows.value) }),
+      body: JSON.stringify({ indices: declarationOf(rows.value), changes }),
     })
     if (answer.status === 200) {
       throw new ApiError(200, 'table_exists', 'This table exists already.', 'Open it instead.', 'table', undefined)
@@ -113,6 +118,13 @@ export const CreateTable = ({ db: givenDb, table: givenTable, onClose }: Props) 
           </div>
         )}
       </fieldset>
+      <Check
+        label="Keep changes"
+        note="Programs can follow the table, and its page shows what others write as it happens."
+        isOn={keepsChanges.value}
+        onChange={into(keepsChanges)}
+      />
+      {keepsChanges.value && <HoursField value={hours.value} onText={into(hours)} />}
     </FormDialog>
   )
 }

@@ -13,12 +13,14 @@ interface Props {
   title: string
   /** Data such as a key or a file name is set in the font of data. */
   isData?: boolean
+  /** Stands after the title. */
+  beside?: ComponentChildren
   actions?: ComponentChildren
   children: ComponentChildren
 }
 
 /** The header with the place and the actions, and the main part below it. */
-export const Screen = ({ path = [], title, isData = false, actions, children }: Props) => {
+export const Screen = ({ path = [], title, isData = false, beside, actions, children }: Props) => {
   useEffect(() => {
     document.title = `${[title, ...path.map(({ label }) => label).reverse()].join(' · ')} · Cubby`
   })
@@ -36,6 +38,7 @@ export const Screen = ({ path = [], title, isData = false, actions, children }: 
             </nav>
           )}
           <h1 class={isData ? 'mono' : ''}>{title}</h1>
+          {beside}
         </div>
         {actions && <div class="actions">{actions}</div>}
       </header>

@@ -2,6 +2,7 @@ import { Component } from 'preact'
 import { Time } from '../../ui/time.tsx'
 import type { Column } from './columns.ts'
 import { cellAt, type GridRow, keyText, nameText } from './rows.ts'
+import type { RowMark } from './table-query.ts'
 
 const cutTitle = 'Cut after 200 characters. Open the record to see all of it.'
 
@@ -28,6 +29,18 @@ const Expiry = ({ ttl }: { ttl: number }) => (
   </small>
 )
 
+/** A sign and a word, so that colour is not all there is. */
+const MarkSign = ({ mark }: { mark: RowMark }) => {
+  const isAdded = mark.startsWith('added')
+  const word = isAdded ? 'new' : 'changed'
+  return (
+    <span class="row-mark" title={word}>
+      <span aria-hidden="true">{isAdded ? '+' : '~'}</span>
+      <span class="offscreen">{word}</span>
+    </span>
+  )
+}
+
 interface Props {
   row: GridRow
   href: string
@@ -36,6 +49,8 @@ interface Props {
   isSelected: boolean
   isOpen: boolean
   isChanged: boolean
+  /** Somebody else has just written the row. */
+  mark: RowMark | undefined
   /** Each value says its column: there is no room for a table. */
   isList: boolean
 }
@@ -46,16 +61,17 @@ export class Row extends Component<Props> {
     return (Object.keys(next) as (keyof Props)[]).some((name) => next[name] !== this.props[name])
   }
 
-  override render({ row, href, columns, hasRangeKeys, isSelected, isOpen, isChanged, isList }: Props) {
+  override render({ row, href, columns, hasRangeKeys, isSelected, isOpen, isChanged, mark, isList }: Props) {
     const { record } = row
     return (
       <tr
-        class={`${isOpen ? 'open' : ''}${isChanged ? ' changed' : ''}`}
+        class={`${isOpen ? 'open' : ''}${isChanged ? ' changed' : ''}${mark === undefined ? '' : ` marked ${mark}`}`}
         aria-selected={isSelected}
         aria-current={isOpen ? 'true' : undefined}
       >
         <td class="grid-check">
           <input type="checkbox" tabIndex={-1} checked={isSelected} aria-label={`Select ${keyText(record)}`} />
+          {mark !== undefined && <MarkSign mark={mark} />}
         </td>
         <th scope="row" class="grid-key">
           <a href={href} tabIndex={-1}>

@@ -127,7 +127,8 @@ const CellButton = ({ placeAt, open }: CellButtonProps) => {
     if (cell === undefined || frame === undefined) return
     button.current!.style.top = `${cell.top - frame.top}px`
     button.current!.style.left = `${cell.right - frame.left - 22}px`
-  }, [at.value])
+    // Rows above the cell may have come or gone: this runs with every drawing of the grid.
+  })
   if (at.value === null || !at.value.isConnected) return null
   return (
     <button
@@ -149,6 +150,7 @@ export const Grid = ({ query, fields, roomPx, openId, open, move, close }: Props
   const rows = query.shown.value
   const selected = selection.ids.value
   const changedId = query.changedId.value
+  const marks = query.marks.value
   const element = useRef<HTMLTableElement>(null)
   const body = useRef<HTMLTableSectionElement>(null)
   const menu = useSignal<{ cell: HTMLTableCellElement; row: GridRow; place: Place } | undefined>(undefined)
@@ -307,6 +309,7 @@ export const Grid = ({ query, fields, roomPx, openId, open, move, close }: Props
               isSelected={selected.has(row.id)}
               isOpen={row.id === openId}
               isChanged={row.id === changedId}
+              mark={marks.get(row.id)}
               isList={isList}
             />
           ))}

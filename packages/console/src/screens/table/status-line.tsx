@@ -3,12 +3,35 @@ import type { ComponentChildren } from 'preact'
 import { canWrite } from '../../state/session.ts'
 import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
+import { keepFocus } from '../../ui/dialog.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Confirm } from '../../ui/form.tsx'
 import { type Jobs, leftListedMax } from './jobs.ts'
+import { changeWords, rowChanges } from './live/row-changes.ts'
 import { placeName, valueWords } from './loaded-view.ts'
 import { type GridRow, lineOf, nameText } from './rows.ts'
 import type { TableQuery } from './table-query.ts'
+
+/** Rows that wait until nothing moves under the reader's hands. */
+const LaterRows = ({ query }: { query: TableQuery }) => {
+  const later = query.later.value
+  if (later === undefined) return null
+  return (
+    <>
+      {' '}
+      <button
+        type="button"
+        class="link"
+        onClick={() => {
+          query.onShowLater()
+          keepFocus()
+        }}
+      >
+        Show {changeWords(rowChanges(query.rows.value, later))}
+      </button>
+    </>
+  )
+}
 
 interface Props {
   query: TableQuery
@@ -26,6 +49,7 @@ const Selected = ({ rows, query, jobs }: { rows: GridRow[] } & Pick<Props, 'quer
     <>
       <p>
         <strong>{count}</strong> selected
+        <LaterRows query={query} />
       </p>
       <div class="status-actions">
         <CopyButton
@@ -74,6 +98,7 @@ const Found = ({ query, jobs, children }: Props) => {
             <strong>{count.toLocaleString('en')}</strong> {words(count)}
             {query.error.value !== undefined ? ' of the query before' : query.cursor.value !== null && ', more follow'}{' '}
             <span class="muted">{Math.round(query.ms.value)} ms</span>
+            <LaterRows query={query} />
           </>
         )}
       </p>

@@ -31,6 +31,9 @@ export interface Asked {
   members: Members
 }
 
+/** What happened to a row. Two marks in a row of the same kind differ, so that the second one is seen too. */
+export type RowMark = `${'added' | 'changed'} ${'even' | 'odd'}`
+
 export class TableQuery {
   readonly form
   readonly fault = signal<{ field: FormField; fault: string } | undefined>(undefined)
@@ -44,6 +47,16 @@ export class TableQuery {
   readonly isSlow = signal(false)
   /** Rows that mark themselves for a moment. */
   readonly changedId = signal<string | undefined>(undefined)
+  /** The number of loads that have ended. */
+  readonly loads = signal(0)
+  /** More than the first page is loaded. */
+  readonly isPaged = signal(false)
+  /** Rows that somebody else has just written, each with its mark. */
+  readonly marks = signal<ReadonlyMap<string, RowMark>>(new Map())
+  /** A later result, which is shown when nothing would move under the reader's hands. */
+  readonly later = signal<readonly GridRow[] | undefined>(undefined)
+  /** The reader wants the later result now. */
+  onShowLater = (): void => {}
   /** The filter and the order of the loaded rows. */
   readonly view = signal<LoadedView>({})
   readonly shown = computed(() => viewOf(this.rows.value, this.view.value))
@@ -195,14 +208,18 @@ export class TableQuery {
       if (this.#running === controller) {
         this.isRunning.value = false
         this.isSlow.value = false
+        if (!controller.signal.aborted) this.loads.value++
       }
     }
   }
 
   /** A record that was written while the reader paged may come again: it stands once, in its newest version. */
   #take(found: GridRow[], isMore: boolean): void {
+    this.isPaged.value = isMore
+    this.later.value = undefined
     if (!isMore) {
       this.rows.value = found
+      this.marks.value = new Map()
       this.selection.all([])
       this.scrollTop = 0
       return
@@ -224,13 +241,20 @@ export class TableQuery {
   /** A row that was saved elsewhere. A new one is not added: the query decides what it finds. */
   replace(record: RecordRow, isMarked = true): void {
     const id = idOf(record)
-    this.rows.value = this.rows.value.map((row) => (row.id === id ? gridRow(record) : row))
+    this.#edit((rows) => rows.map((row) => (row.id === id ? gridRow(record) : row)))
     if (isMarked) this.changedId.value = id
   }
 
   remove(ids: ReadonlySet<string>): void {
-    this.rows.value = this.rows.value.filter(({ id }) => !ids.has(id))
+    this.#edit((rows) => rows.filter(({ id }) => !ids.has(id)))
     this.selection.drop(ids)
+  }
+
+  /** What the reader has written is newer than a result that waits. */
+  #edit(change: (rows: readonly GridRow[]) => readonly GridRow[]): void {
+    this.rows.value = change(this.rows.value)
+    const later = this.later.value
+    if (later !== undefined) this.later.value = change(later)
   }
 
   /** Reads one shown record again, after it was open as a page. */

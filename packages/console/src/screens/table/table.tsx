@@ -17,6 +17,7 @@ import { defaultFields, fieldsOf } from './columns.ts'
 import { ColumnsMenu } from './columns-menu.tsx'
 import { Grid } from './grid.tsx'
 import { Jobs } from './jobs.ts'
+import { Live } from './live.tsx'
 import { NoRows, WrongAddress } from './no-rows.tsx'
 import { QueryBar } from './query-bar.tsx'
 import { readForm } from './query-form.ts'
@@ -263,6 +264,7 @@ export const TableScreen = ({ db, table, record }: Props) => {
     <Screen
       path={[{ label: db, to: { screen: 'database', db } }]}
       title={table}
+      beside={query && <Live key={query.path} query={query} declared={declared.value} />}
       actions={query && <Actions db={db} table={table} />}
     >
       {query && jobs && <Results query={query} jobs={jobs} record={record} />}
