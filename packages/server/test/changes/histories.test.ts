@@ -13,8 +13,8 @@ import { lineOf, TableCopy } from './table-copy.ts'
 // shown here a copy would differ from its table for good, and nobody would notice.
 
 const seconds = Number(process.env.CUBBY_TEST_HISTORY_SECONDS ?? 5)
-/** A process is killed once in so many seconds. */
-const killEverySeconds = 5
+/** A process is killed once in so many seconds; in the short form once. */
+const killEverySeconds = Math.min(5, seconds / 2)
 const writerCount = 16
 /** Together more than an hour and five minutes: the log is swept up to its newer entries. */
 const clockSteps = 14
@@ -75,7 +75,7 @@ const runHistory = async (open: (random: Random) => Promise<Stage>): Promise<voi
     const writing = Promise.all([
       ...writers.map((writer) => writer.run(isQuiet.writers)),
       repeat((seconds * 1_000) / (clockSteps + 1), () => stage.moveClock(clockStepMs)),
-      repeat((Math.min(seconds, killEverySeconds) * 1_000) / 2.2, () => stage.killOne()),
+      repeat(killEverySeconds * 1_000, () => stage.killOne()),
     ])
     const reading = Promise.all(readers.map((reader) => reader.run(isQuiet.readers)))
     try {

@@ -61,6 +61,7 @@ export class HistoryWriter {
     if (outcome === 'applied') this.#ledger.acknowledged[this.#at]!++
     if (outcome === 'refused') this.#ledger.sent[this.#at]!--
     this.#ledger.end(new Map(), outcome)
+    if (answer === undefined) await Bun.sleep(50)
   }
 
   async #writeOwn(): Promise<void> {
@@ -70,6 +71,8 @@ export class HistoryWriter {
     const outcome = answer === undefined ? 'unknown' : outcomeOf(answer)
     if (outcome === 'applied') write.take?.(answer!.body)
     this.#ledger.end(write.changes, outcome)
+    // The process is gone, or just being started.
+    if (answer === undefined) await Bun.sleep(50)
   }
 
   async #make(): Promise<Write> {
