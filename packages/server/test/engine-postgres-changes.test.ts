@@ -137,7 +137,9 @@ describe('a write that commits late is read by those who have read on meanwhile:
         )
         return rows.length
       }
-      await eventually('the late write waits in its COMMIT', async () => ((await waiting()) === 1 ? true : undefined))
+      await eventually('the late write waits in its COMMIT', async () => ((await waiting()) === 1 ? true : undefined), {
+        waitMsMax: 20_000,
+      })
       const quick = fixtureBeside.put('quick', {}, now()).then(() => {
         isAnswered = true
       })
@@ -311,6 +313,40 @@ test('keeping changes is switched on and off during writes of two processes: wha
     await Promise.all(writers)
   }
   await expectSound(engines[0]!)
+})
+
+// The database has one clock for all processes. One whose own clock is wrong must not remove what was promised to be kept.
+test('a process whose clock is a year ahead sweeps by the clock of the database', async () => {
+  const engine = await openPostgresEngine({ url, leaseMs: 50 })
+  opened.push(engine)
+  const [fixture] = await makeLogs(engine, engine)
+  const { table } = fixture
+  const hourMs = 60 * 60_000
+  const yearMs = 365 * 24 * hourMs
+  // The log was begun two days ago.
+  await server.query(`update cubby_change set at_ms = at_ms - ${48 * hourMs} where table_id = ${table.id}`, url)
+  const begun = await engine.changes.head(table)
+  for (const hours of [30, 26, 25, 23, 1]) await fixture.put(`k${hours}`, {}, Date.now() - hours * hourMs)
+  await fixture.put('ahead', {}, Date.now() + yearMs)
+  await fixture.put('now', {}, Date.now())
+  const kept = async () => {
+    const rows = await server.query(
+      `select convert_from(hash_key, 'UTF8') as key from cubby_change where table_id = ${table.id} order by seq`,
+      url,
+    )
+    return rows.map(({ key }) => key)
+  }
+  const sweep = async (nowMs: number) => {
+    while ((await engine.maintenance.sweepChanges(nowMs, 2)) > 0) {
+      // It goes on.
+    }
+  }
+  await sweep(Date.now() - yearMs)
+  expect(await kept()).toEqual(['', 'k30', 'k26', 'k25', 'k23', 'k1', 'ahead', 'now'])
+  await sweep(Date.now() + yearMs)
+  expect(await kept()).toEqual(['k25', 'k23', 'k1', 'ahead', 'now'])
+  const read = { after: begun.seq, seen: begun, hash: undefined, withData: true, changesMax: 9 }
+  expect(await engine.changes.read(table, read, Date.now())).toBeUndefined()
 })
 
 // ── A hot table ────────────────────────────────────────────────────────────────────────────────────────────

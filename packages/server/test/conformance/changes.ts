@@ -2,6 +2,7 @@ import { expect } from 'bun:test'
 import type { LogPlace } from '../../src/core/changes/log-entry.ts'
 import { keepHoursMax, sweepGraceMs } from '../../src/core/limits.ts'
 import { walkAfter } from '../../src/core/records/scan.ts'
+import { readFeed } from '../../src/operations/changes/feed-pages.ts'
 import type { Change, ChangesPage } from '../../src/store/changes.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { Table } from '../../src/store/tables.ts'
@@ -288,6 +289,75 @@ export const changeCases = (it: Case): void => {
     expect(await isThere(head)).toBe(true)
     await log.put('after', {}, startMs + 1_000 * hourMs)
     expect((await readAfter(engine, table, head)).changes.length).toBe(1)
+    await expectSound(engine)
+  })
+
+  it('changes: a sweep under readers: who is up to date stays so, and an older place has ended wherever it stands', async ({
+    engine,
+  }) => {
+    const log = await makeLog(engine)
+    const { table } = log
+    const places = [log.start]
+    for (let n = 0; n < 30; n++) {
+      await log.put(`k${n}`, {}, startMs + n * hourMs)
+      places.push(await engine.changes.head(table))
+    }
+    const nowMs = startMs + 40 * hourMs + sweepGraceMs
+    let upToDate = places.at(-1)!
+    // As many entries again are written as are swept.
+    for (let steps = 0; (await engine.maintenance.sweepChanges(nowMs, 4)) > 0; steps++) {
+      expect((await readAfter(engine, table, upToDate)).changes).toEqual([])
+      await log.put(`new${steps}`, {}, nowMs)
+      const page = await readAfter(engine, table, upToDate)
+      expect(page.changes.map(shown)).toEqual([`put new${steps}@${nowMs - startMs} {}`])
+      upToDate = page.place
+    }
+    const reader = { engine, table, query: { hash: undefined, withData: true }, keySeq: 0 }
+    for (const [n, place] of places.entries()) {
+      // The first is the beginning of the log, so this is the place of hour n - 1.
+      const isKept = n - 1 >= 16
+      const reads = [
+        { after: place.seq, seen: place },
+        { after: place.seq, seen: upToDate },
+        { after: place.seq, seen: place, walked: null },
+        { after: place.seq, seen: upToDate, walked: { hashKey: 'k3', rangeKey: '#' } },
+      ].map((at) =>
+        readFeed(reader, at, nowMs).then(
+          () => 'read',
+          ({ code }) => code,
+        ),
+      )
+      expect({ n, reads: await Promise.all(reads) }).toEqual({
+        n,
+        reads: Array(4).fill(isKept ? 'read' : 'cursor_expired'),
+      })
+    }
+    await expectSound(engine)
+  })
+
+  it('changes: what is written while the clock is a year ahead is kept as long as the rest, once it is set back', async ({
+    engine,
+  }) => {
+    const log = await makeLog(engine)
+    const { table } = log
+    const aheadMs = 365 * 24 * hourMs
+    await log.put('before')
+    await log.put('ahead', {}, startMs + aheadMs)
+    await log.put('ahead', {}, startMs + aheadMs + 1)
+    await log.remove('before', '#', startMs + hourMs)
+    await log.put('after', {}, startMs + 2 * hourMs)
+    const wanted = await log.changes()
+    expect(wanted.length).toBe(3)
+    const { head } = await readAfter(engine, table, log.start)
+    // All of them are younger than a day, by the clock that is right.
+    await drainSweep(engine, startMs + 23 * hourMs)
+    expect(await log.changes()).toEqual(wanted)
+    // The last entry keeps no other: those before it are older than a day.
+    await log.put('last', {}, startMs + 20 * hourMs)
+    await drainSweep(engine, startMs + 27 * hourMs + sweepGraceMs)
+    expect(await log.changes(head)).toEqual([`put last@${20 * hourMs} {}`])
+    const request = { after: log.start.seq, seen: log.start, hash: undefined, withData: true, changesMax: 9 }
+    expect(await engine.changes.read(table, request, startMs)).toBeUndefined()
     await expectSound(engine)
   })
 
