@@ -217,23 +217,21 @@ test('writers and readers of two processes: every copy equals the table, no vers
     const at = i % 2
     for (let n = 0; n < 40; n++) {
       await writeAny(engines[at]!, fixtures[at]!, at === 0 ? other : otherBeside, random)
-      if (++done !== 200) continue
-      // These walk through records that are being written.
-      for (const one of [...(await begin()), ...(await begin('h2'))]) {
-        await one.read(2)
+      // These walk through records that are being written, some of them for the last time.
+      const isWalk = [200, 590, 600, 610, 620].includes(++done)
+      for (const one of isWalk ? [...(await begin()), ...(await begin('h2'))] : []) {
         one.follow()
         readers.push(one)
       }
     }
   })
   await Promise.all(writers)
-  expect(readers.length).toBe(8)
+  expect(readers.length).toBe(24)
   for (const reader of [...readers, ofOther]) await reader.end()
   const nowMs = Date.now()
-  const hashes = [undefined, undefined, 'h1', 'h1', undefined, undefined, 'h2', 'h2']
-  for (const [i, { copy }] of readers.entries()) {
+  for (const [i, { copy, hash }] of readers.entries()) {
     expect({ i, faults: copy.faults }).toEqual({ i, faults: [] })
-    expect({ i, lines: copy.lines(nowMs) }).toEqual({ i, lines: await tableLines(fixtures[0], nowMs, hashes[i]) })
+    expect({ i, lines: copy.lines(nowMs) }).toEqual({ i, lines: await tableLines(fixtures[0], nowMs, hash) })
   }
   expect([ofOther.copy.faults, ofOther.copy.lines(nowMs)]).toEqual([[], await tableLines(other, nowMs)])
   await expectSound(engines[0]!)
@@ -347,6 +345,32 @@ test('a process whose clock is a year ahead sweeps by the clock of the database'
   expect(await kept()).toEqual(['k25', 'k23', 'k1', 'ahead', 'now'])
   const read = { after: begun.seq, seen: begun, hash: undefined, withData: true, changesMax: 9 }
   expect(await engine.changes.read(table, read, Date.now())).toBeUndefined()
+})
+
+test('those who follow a table in the process that wrote are told before the answer', async () => {
+  const engine = await open()
+  const [fixture] = await makeLogs(engine, engine)
+  const other = await makeTable(engine, fixture, 'other', 1)
+  const { table, tenant } = fixture
+  let toldSeq = 0
+  const end = engine.changes.follow(table, (seq) => {
+    toldSeq = Math.max(toldSeq, seq)
+  })
+  const writes: (() => Promise<unknown>)[] = [
+    () => fixture.put('a'),
+    () => fixture.remove('a'),
+    () => engine.records.putAll(tenant.caller, table, [putOf(table, 'b')], false, Date.now()),
+    () => {
+      const parts = [table, other.table].map((one) => ({ table: one, records: [putOf(one, 'c')] }))
+      return engine.runs.applyBatch(tenant.caller, { parts, tasks: [] }, Date.now())
+    },
+  ]
+  let seq = (await engine.changes.head(table)).seq
+  for (let n = 0; n < 40; n++) {
+    await writes[n % writes.length]!()
+    expect(toldSeq).toBe(++seq)
+  }
+  end()
 })
 
 // ── A hot table ────────────────────────────────────────────────────────────────────────────────────────────

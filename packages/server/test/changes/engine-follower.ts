@@ -50,6 +50,10 @@ export class EngineFollower {
     return new EngineFollower(reader, place, now)
   }
 
+  get hash(): string | undefined {
+    return this.#reader.query.hash
+  }
+
   get place(): FeedPlace {
     return this.#place
   }
@@ -88,7 +92,8 @@ export class EngineFollower {
       }
       isFirst = false
       const told = this.#toldSeq
-      const page = await this.read(100)
+      // A walk takes long enough for others to write what it has passed.
+      const page = await this.read(this.#place.walked === undefined ? 100 : 1)
       // A reader that is told too early reads nothing, and is not told again.
       if (page.head.seq < told) this.copy.faults.push(`it was told of ${told} when ${page.head.seq} was the newest`)
       if (this.#place.walked !== undefined) isFirst = true
