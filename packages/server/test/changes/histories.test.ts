@@ -16,6 +16,8 @@ const seconds = Number(process.env.CUBBY_TEST_HISTORY_SECONDS ?? 5)
 /** A process is killed once in so many seconds; in the short form once. */
 const killEverySeconds = Math.min(5, seconds / 2)
 const writerCount = 16
+/** However slow the machine is, so many writes are made. */
+const writesMin = seconds * 60
 /** Together more than an hour and five minutes: the log is swept up to its newer entries. */
 const clockSteps = 14
 const clockStepMs = 6 * 60_000
@@ -65,7 +67,10 @@ const runHistory = async (open: (random: Random) => Promise<Stage>): Promise<voi
     const readers = readings.map((how, i) => new HistoryReader(stage, ledger, seed + 100 + i, how))
     const end = performance.now() + seconds * 1_000
     let isOver = false
-    const isQuiet = { writers: () => performance.now() > end || isOver, readers: () => isOver }
+    const isQuiet = {
+      writers: () => (performance.now() > end && ledger.writes >= writesMin) || isOver,
+      readers: () => isOver,
+    }
     const repeat = async (everyMs: number, work: () => unknown): Promise<void> => {
       for (let next = performance.now() + everyMs; next < end; next += everyMs) {
         while (performance.now() < next && !isOver) await Bun.sleep(20)
@@ -88,7 +93,16 @@ const runHistory = async (open: (random: Random) => Promise<Stage>): Promise<voi
     await reading
 
     const api = await stage.api()
-    // What expires soon has expired, and is swept.
+    // What expires soon has been read, has expired, and is swept.
+    const ttl = Math.floor(stage.now() / 1000) + 600
+    for (const hashKey of ['w0', 'w1', 'hot']) {
+      ok(await api.put(tablePath, { hashKey, rangeKey: 'brief', data: { mark: 'brief' }, ttl }))
+    }
+    for (const reader of readers) {
+      await reader.drain()
+      const isWanted = reader.hash === undefined || ['w0', 'w1', 'hot'].includes(reader.hash)
+      expect([...reader.copy.records.keys()].some((name) => name.endsWith('/brief'))).toBe(isWanted)
+    }
     stage.moveClock(20 * 60_000)
     const table = await eventually(
       'every copy has what the table has',
