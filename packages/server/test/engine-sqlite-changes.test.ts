@@ -56,5 +56,6 @@ test('a commit that is rolled back leaves no gap in the log, and tells nobody', 
   expect(reader.copy.records.size).toBe(7)
   db.run('DROP TRIGGER fault')
   db.close()
+  await write('fault')
   await expectSound(engine)
 })
