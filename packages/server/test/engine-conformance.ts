@@ -4,6 +4,7 @@ import { apiKeyCases } from './conformance/api-keys.ts'
 import { backlogCases } from './conformance/backlogs.ts'
 import { batchCases } from './conformance/batches.ts'
 import { besideCases } from './conformance/beside.ts'
+import { changeSweepCases } from './conformance/change-sweeps.ts'
 import { changeCases } from './conformance/changes.ts'
 import { concurrencyCases } from './conformance/concurrency.ts'
 import { conditionCases } from './conformance/conditions.ts'
@@ -128,6 +129,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('batches over tables', () => databaseBatchCases(it))
     describe('loads', () => loadCases(it))
     describe('changes', () => changeCases(it))
+    describe('sweeps of changes', () => changeSweepCases(it))
     describe('creation order', () => orderCases(it))
     describe('finds', () => findCases(it))
     describe('scans', () => scanCases(it))

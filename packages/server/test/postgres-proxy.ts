@@ -21,11 +21,20 @@ export interface Fault {
   timesMax?: number
 }
 
+/** Where a connection breaks. */
+export interface Cut {
+  matches(statement: ProxiedStatement): boolean
+  /** True: the server has executed the statement, and its answer is lost. False: the server does not get the statement. */
+  applied: boolean
+}
+
 export interface PostgresProxy {
   /** The same database through the proxy. */
   urlOf(url: string): string
   /** The fault from now on; undefined: none. */
   fault: Fault | undefined
+  /** The next cut; undefined: none, or it has happened. */
+  cut: Cut | undefined
   /** The names of all statements that were sent, in order. */
   sent: string[]
   /** The number of statements that were answered with an error. */
@@ -95,12 +104,15 @@ const valuesOf = (whole: Buffer, from: number): (string | null)[] => {
   return values
 }
 
-/** One connection. `take` says which fault a statement meets. */
-const join = (client: Socket, server: Socket, take: (statement: ProxiedStatement) => Fault | undefined): void => {
+/** What a statement meets. */
+type Met = { fault: Fault } | { cut: Cut } | undefined
+
+/** One connection. `take` says what a statement meets. */
+const join = (client: Socket, server: Socket, take: (statement: ProxiedStatement) => Met): void => {
   const texts = new Map<string, string>()
   let bound: ProxiedStatement = { name: '', text: '', values: [] }
-  /** The faults by Sync: one for each statement before it that the proxy answers. */
-  const pipelines: (Fault | undefined)[][] = [[]]
+  /** By Sync: what each statement before it meets when it has been executed. */
+  const pipelines: Met[][] = [[]]
   let done = 0
   let isSkipping = false
 
@@ -113,13 +125,18 @@ const join = (client: Socket, server: Socket, take: (statement: ProxiedStatement
       const [name, at] = textAt(whole, textAt(whole, 5)[1])
       bound = { name, text: texts.get(name) ?? '', values: valuesOf(whole, at) }
     } else if (type === 'E') {
-      const fault = take(bound)
-      if (fault?.applied === false) sent = raising(fault)
-      pipelines.at(-1)!.push(fault?.applied ? fault : undefined)
+      const met = take(bound)
+      if (met !== undefined && 'cut' in met && !met.cut.applied) {
+        client.destroy()
+        return
+      }
+      if (met !== undefined && 'fault' in met && !met.fault.applied) sent = raising(met.fault)
+      const isLater = met !== undefined && ('fault' in met ? met.fault : met.cut).applied
+      pipelines.at(-1)!.push(isLater ? met : undefined)
     } else if (type === 'S' || type === 'Q') {
       pipelines.push([])
     }
-    server.write(sent)
+    if (!client.destroyed) server.write(sent)
   })
   const toClient = splitter(false, (type, whole) => {
     // Ready for the next query: also once after the start of the session.
@@ -130,13 +147,14 @@ const join = (client: Socket, server: Socket, take: (statement: ProxiedStatement
       isSkipping = false
     }
     if (isSkipping) return
-    const fault = pipelines[0]?.[done]
-    if (fault !== undefined && type === 'D') return
+    const met = pipelines[0]?.[done]
+    if (met !== undefined && type === 'D') return
     if (type === 'C' || type === 'I') {
       done++
-      if (fault !== undefined) {
+      if (met !== undefined) {
         isSkipping = true
-        client.write(errorResponse(fault))
+        if ('cut' in met) client.destroy()
+        else client.write(errorResponse(met.fault))
         return
       }
     }
@@ -162,11 +180,15 @@ export const startPostgresProxy = async (port: number): Promise<PostgresProxy> =
     client.on('close', () => open.delete(client))
     join(client, server, (statement) => {
       proxy.sent.push(statement.name)
-      const { fault } = proxy
+      const { fault, cut } = proxy
+      if (cut?.matches(statement)) {
+        proxy.cut = undefined
+        return { cut }
+      }
       if (fault === undefined || !fault.matches(statement)) return undefined
       if (proxy.failed >= (fault.timesMax ?? Number.POSITIVE_INFINITY)) return undefined
       proxy.failed++
-      return fault
+      return { fault }
     })
   })
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
@@ -174,6 +196,7 @@ export const startPostgresProxy = async (port: number): Promise<PostgresProxy> =
   const proxy: PostgresProxy = {
     urlOf: (url) => url.replace(`:${port}/`, `:${own}/`),
     fault: undefined,
+    cut: undefined,
     sent: [],
     failed: 0,
     async close() {

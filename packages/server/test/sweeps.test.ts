@@ -6,7 +6,7 @@ import type { Background } from '../src/background/paced-steps.ts'
 import { startSweeps } from '../src/background/sweeps.ts'
 import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
 import type { Engine } from '../src/store/engine.ts'
-import { type Fixture, makeFixture, startMs, startSeconds } from './conformance/fixture.ts'
+import { type Fixture, fixtureOf, makeFixture, startMs, startSeconds } from './conformance/fixture.ts'
 import { eventually } from './harness.ts'
 
 // A clock that jumps while the server runs. What seems to have expired must be there once the clock is set right.
@@ -72,6 +72,27 @@ test('is not believed for a while: set back, it has destroyed nothing', async ()
   await untilSwept()
   expect(await fixture.get('brief')).toBeDefined()
   expect(warnings).toHaveLength(2)
+})
+
+test('a jump of a year removes no change that was promised to be kept', async () => {
+  const { caller } = fixture.tenant
+  const { table } = await engine.tables.create(caller, 'app', 'followed', {}, startMs, 1)
+  const followed = fixtureOf(engine, fixture.tenant, table)
+  const first = await engine.changes.head(table)
+  const changes = async () => {
+    const request = { after: first.seq, seen: first, hash: undefined, withData: false, changesMax: 100 }
+    return (await engine.changes.read(table, request, startMs))?.changes.length
+  }
+  for (let n = 0; n < 10; n++) await followed.put(`k${n}`)
+  start(dayMs)
+  await untilSwept()
+  aheadMs = 365 * dayMs
+  for (let n = 10; n < 15; n++) await followed.put(`k${n}`, {}, startMs + aheadMs)
+  await untilSwept()
+  aheadMs = 0
+  for (let n = 15; n < 20; n++) await followed.put(`k${n}`)
+  await untilSwept()
+  expect(await changes()).toBe(20)
 })
 
 test('is believed when it has stayed there, as after a sleep of the machine', async () => {

@@ -2,77 +2,20 @@ import { expect } from 'bun:test'
 import type { LogPlace } from '../../src/core/changes/log-entry.ts'
 import { keepHoursMax, sweepGraceMs } from '../../src/core/limits.ts'
 import { walkAfter } from '../../src/core/records/scan.ts'
-import type { Change, ChangesPage } from '../../src/store/changes.ts'
-import type { Engine } from '../../src/store/engine.ts'
 import type { Table } from '../../src/store/tables.ts'
 import { type Case, expectSound } from '../engine-conformance.ts'
+import { makeLog, readAfter, shown } from './change-fixture.ts'
 import {
   deleteOf,
-  type Fixture,
   fixtureOf,
   fixtureThrough,
   makeFixture,
-  makeTenant,
   numbered,
   patchOf,
   putOf,
   startMs,
   startSeconds,
 } from './fixture.ts'
-
-const hourMs = 60 * 60 * 1000
-
-interface Reading {
-  nowMs?: number
-  hash?: string
-  withData?: boolean
-  changesMax?: number
-  seen?: LogPlace
-}
-
-const readAfter = async (
-  engine: Engine,
-  table: Table,
-  place: LogPlace,
-  { nowMs = startMs, hash, withData = true, changesMax = 1_000, seen = place }: Reading = {},
-): Promise<ChangesPage> => {
-  const request = { after: place.seq, seen, hash, withData, changesMax }
-  const page = await engine.changes.read(table, request, nowMs)
-  if (page === undefined) throw new Error('the place is not in the log')
-  return page
-}
-
-/** A change in a few words: `put a@0 {}`, with versions counted from the start. */
-const shown = (change: Change): string => {
-  if (change.op === 'put') {
-    const { hashKey, rangeKey, updatedAtMs } = change.record
-    const data = 'data' in change.record ? ` ${change.record.data}` : ''
-    return `put ${hashKey}${rangeKey === '#' ? '' : `/${rangeKey}`}@${updatedAtMs - startMs}${data}`
-  }
-  const { key, deletedAtMs, isExpired } = change
-  return `${isExpired ? 'expire' : 'delete'} ${key.hashKey}${key.rangeKey === '#' ? '' : `/${key.rangeKey}`}@${deletedAtMs - startMs}`
-}
-
-/** A table that keeps its changes, and the beginning of its log. */
-const makeLog = async (
-  engine: Engine,
-  indices: Parameters<typeof makeFixture>[1] = {},
-): Promise<Fixture & { start: LogPlace; changes(from?: LogPlace, how?: Reading): Promise<string[]> }> => {
-  const tenant = await makeTenant(engine)
-  const { table } = await engine.tables.create(tenant.caller, 'app', 'orders', indices, startMs, 24)
-  const start = await engine.changes.head(table)
-  return {
-    ...fixtureOf(engine, tenant, table),
-    start,
-    changes: async (from = start, how) => (await readAfter(engine, table, from, how)).changes.map(shown),
-  }
-}
-
-const drainSweep = async (engine: Engine, nowMs: number): Promise<void> => {
-  while ((await engine.maintenance.sweepChanges(nowMs, 7)) > 0) {
-    // It goes on.
-  }
-}
 
 export const changeCases = (it: Case): void => {
   it('changes: every write adds a change, in the order of the commits', async ({ engine }) => {
@@ -263,70 +206,6 @@ export const changeCases = (it: Case): void => {
     expect([present.created, present.table.changes]).toEqual([false, null])
   })
 
-  it('changes: the sweep keeps what is young enough, and the newest of what is old', async ({ engine }) => {
-    const log = await makeLog(engine)
-    const { table } = log
-    for (let n = 0; n < 20; n++) await log.put(`k${n}`, {}, startMs + n * hourMs)
-    const { changes, head } = await readAfter(engine, table, log.start, { nowMs: startMs })
-    const nowMs = startMs + 33 * hourMs + sweepGraceMs
-    const counted = async () => [
-      await engine.statistics.countChanges(table),
-      (await engine.measures.store()).changesKept,
-    ]
-    expect(await counted()).toEqual([20, undefined])
-    await drainSweep(engine, nowMs)
-    expect(await counted()).toEqual([10, 10])
-    // The entry of the ninth hour is exactly 24 hours old, and stays; those before it are gone.
-    const at = (n: number): LogPlace => ({ seq: changes[n]!.seq, mark: changes[n]!.mark })
-    const isThere = async (place: LogPlace): Promise<boolean> =>
-      (await engine.changes.read(
-        table,
-        { after: place.seq, seen: place, hash: undefined, withData: true, changesMax: 9 },
-        nowMs,
-      )) !== undefined
-    expect(await isThere(at(8))).toBe(false)
-    expect(await isThere(log.start)).toBe(false)
-    expect(await isThere(at(9))).toBe(true)
-    expect((await readAfter(engine, table, at(9))).changes.length).toBe(10)
-    expect((await readAfter(engine, table, at(10))).changes.length).toBe(9)
-    await drainSweep(engine, startMs + 1_000 * hourMs)
-    expect(await isThere(at(18))).toBe(false)
-    expect(await isThere(head)).toBe(true)
-    await log.put('after', {}, startMs + 1_000 * hourMs)
-    expect((await readAfter(engine, table, head)).changes.length).toBe(1)
-    expect(await counted()).toEqual([1, 0])
-    await expectSound(engine)
-  })
-
-  it('changes: an entry whose time is far ahead does not keep those before it, nor is it removed early', async ({
-    engine,
-  }) => {
-    const log = await makeLog(engine)
-    await log.put('ahead', {}, startMs + 10_000 * hourMs)
-    await log.put('behind', {}, startMs + 1)
-    await drainSweep(engine, startMs + 20 * hourMs)
-    expect((await log.changes()).length).toBe(2)
-    await log.put('later', {}, startMs + 2)
-    const { head } = await readAfter(engine, log.table, log.start)
-    await drainSweep(engine, startMs + 40 * hourMs)
-    const request = { after: log.start.seq, seen: log.start, hash: undefined, withData: true, changesMax: 9 }
-    expect(await engine.changes.read(log.table, request, startMs)).toBeUndefined()
-    expect(await log.changes(head)).toEqual([])
-  })
-
-  it('changes: a log that was ended is swept but for its newest entry', async ({ engine }) => {
-    const log = await makeLog(engine)
-    const { tenant, table } = log
-    for (const key of numbered(20)) await log.put(key)
-    const { head } = await readAfter(engine, table, log.start)
-    await engine.tables.keepChanges(tenant.caller, 'app', 'orders', null, startMs)
-    await drainSweep(engine, startMs)
-    const request = { after: log.start.seq, seen: log.start, hash: undefined, withData: true, changesMax: 9 }
-    expect(await engine.changes.read(table, request, startMs)).toBeUndefined()
-    expect(await engine.changes.head(table)).toEqual(head)
-    await expectSound(engine)
-  })
-
   it('changes: a place that was never in this log is refused', async ({ engine }) => {
     const log = await makeLog(engine)
     const { table } = log
@@ -381,22 +260,6 @@ export const changeCases = (it: Case): void => {
     expect([page.head.seq, ...page.changes.map(shown)]).toEqual([7, 'put c@0 {}'])
     const before = { after: 2, seen: head, hash: undefined, withData: true, changesMax: 9 }
     expect(await engine.changes.read(loaded, before, startMs)).toBeUndefined()
-    await expectSound(engine)
-  })
-
-  it('changes: purging a table removes its log', async ({ engine }) => {
-    const log = await makeLog(engine)
-    for (const key of numbered(20)) await log.put(key)
-    await engine.tables.delete(log.tenant.caller, 'app', 'orders', startMs)
-    const nowMs = startMs + 8 * 24 * hourMs
-    while ((await engine.maintenance.purgeTables(nowMs, 7)) > 0) {
-      // It goes on.
-    }
-    const dump = await engine.transfer.openDump()
-    const chunks = []
-    for await (const chunk of dump.changes()) chunks.push(chunk)
-    await dump.close()
-    expect(chunks).toEqual([])
     await expectSound(engine)
   })
 
