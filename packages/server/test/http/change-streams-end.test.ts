@@ -1,28 +1,16 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { streamMsMax } from '../../src/core/limits.ts'
-import { type Api, eventually, type Server, startServer } from '../harness.ts'
+import { eventually, type Server, startServer } from '../harness.ts'
 import { sumOf } from '../metrics/exposition-rules.ts'
 import { metricsOn, scrapeAll } from '../metrics/scraping.ts'
-import { type EventStream, openStream } from './event-stream.ts'
-import { createKey, freshName, ok, TestTable, useService } from './service.ts'
+import { type EventStream, lastEventId, makeKept, openReady, openStream } from './event-stream.ts'
+import { createKey, ok, type TestTable, useService } from './service.ts'
 
 // How streams of changes end. Without this a reader whose key was revoked would read on, and one whose table is gone would wait
 // for ever.
 
 const service = useService({ clock: true, args: metricsOn })
 beforeEach(() => service.server.setClock(0))
-
-const makeKept = async (api: Api = service.api): Promise<TestTable> => {
-  const table = new TestTable(api, 'app', freshName())
-  table.created = ok(await api.post(table.path, { changes: {} }), 201)
-  return table
-}
-
-const openReady = async (table: TestTable, key = table.api.key, server = table.api.server): Promise<EventStream> => {
-  const stream = await openStream(server, table.path, { key, body: { from: 'now' } })
-  await stream.untilReady()
-  return stream
-}
 
 /** The code with which a stream ends. Its last event has no id, so that its reader goes on from the one before. */
 const endOf = async (stream: EventStream): Promise<string> => {
@@ -38,9 +26,9 @@ const streamsOf = async (server: Server): Promise<number> =>
 
 describe('a stream ends', () => {
   test('when its key is revoked; those of other keys go on', async () => {
-    const table = await makeKept()
+    const table = await makeKept(service.api)
     const { id, key } = await createKey(service.api, { kind: 'public' })
-    const [ended, other] = [await openReady(table, key), await openReady(table)]
+    const [ended, other] = [await openReady(table, { key }), await openReady(table)]
     ok(await service.api.delete(`/api/keys/${id}`))
     expect(await endOf(ended)).toBe('revoked_api_key')
     await table.put('a')
@@ -50,9 +38,9 @@ describe('a stream ends', () => {
   })
 
   test('when its key expires', async () => {
-    const table = await makeKept()
+    const table = await makeKept(service.api)
     const { key } = await createKey(service.api, { kind: 'secret', expiresAt: Date.now() + 600_000 })
-    const [ended, other] = [await openReady(table, key), await openReady(table)]
+    const [ended, other] = [await openReady(table, { key }), await openReady(table)]
     service.server.setClock(601_000)
     expect(await endOf(ended)).toBe('expired_api_key')
     expect(other.end).toBeUndefined()
@@ -60,8 +48,8 @@ describe('a stream ends', () => {
   })
 
   test('when its table is deleted, also if the table is there again at once', async () => {
-    const table = await makeKept()
-    const streams = [await openReady(table), await openReady(table, service.reader.key)]
+    const table = await makeKept(service.api)
+    const streams = [await openReady(table), await openReady(table, { key: service.reader.key })]
     ok(await table.api.delete(table.path))
     expect(await Promise.all(streams.map(endOf))).toEqual(['table_not_found', 'table_not_found'])
     ok(await table.api.post(table.path, { changes: {} }), 201)
@@ -73,7 +61,7 @@ describe('a stream ends', () => {
   })
 
   test('when the changes of its table are ended, also if they are begun again at once', async () => {
-    const table = await makeKept()
+    const table = await makeKept(service.api)
     const keep = async (keepHours: number | null) => ok(await table.api.put(`${table.path}/changes`, { keepHours }))
     const stream = await openReady(table)
     await keep(48)
@@ -97,7 +85,7 @@ describe('a stream ends', () => {
   })
 
   test('after an hour, and nothing is missed by reading on from its last id', async () => {
-    const table = await makeKept()
+    const table = await makeKept(service.api)
     const stream = await openReady(table)
     await table.put('a')
     await stream.next()
@@ -108,7 +96,7 @@ describe('a stream ends', () => {
     service.server.setClock(streamMsMax + 1_000)
     expect(await endOf(stream)).toBe('unavailable')
     await table.put('c')
-    const headers: [string, string][] = [['Last-Event-ID', stream.lastId!]]
+    const headers = lastEventId(stream.lastId!)
     const next = await openStream(service.server, table.path, { key: table.api.key, headers })
     const events = await next.untilReady()
     expect(events.map(({ event, data }) => [event, JSON.parse(data!).hashKey])).toEqual([
@@ -169,7 +157,7 @@ describe('on every process, with --workers', () => {
       const { id, key } = await createKey(api)
       // Each has a connection of its own: they are spread over the workers.
       const open = (table: TestTable, key?: string) =>
-        Promise.all(Array.from({ length: 10 }, () => openReady(table, key)))
+        Promise.all(Array.from({ length: 10 }, () => openReady(table, { key })))
       const streams = { table: await open(deleted), changes: await open(unkept), key: await open(kept, key) }
       const others = await open(kept)
       const startedMs = performance.now()

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
-import type { Server } from '../harness.ts'
+import type { Api, Json, Server } from '../harness.ts'
 import { rawRequest } from '../raw-connection.ts'
+import { freshName, ok, TestTable } from './service.ts'
 
 // A reader of server-sent events on a raw socket: it sees the bytes as they come, and how the connection ends.
 
@@ -198,3 +199,28 @@ export const openStream = async (
   await stream.until('the head of the response', () => stream.status > 0)
   return stream
 }
+
+/** A table that keeps its changes. */
+export const makeKept = async (api: Api): Promise<TestTable> => {
+  const table = new TestTable(api, 'app', freshName())
+  table.created = ok(await api.post(table.path, { changes: {} }), 201)
+  return table
+}
+
+/** A stream of the table with what is committed from now on, which is ready. */
+export const openReady = async (
+  { api, path }: TestTable,
+  { key = api.key, server = api.server, ...body }: { key?: string; server?: Pick<Server, 'port'>; hash?: string } = {},
+): Promise<EventStream> => {
+  const stream = await openStream(server, path, { key, body: { from: 'now', ...body } })
+  await stream.untilReady()
+  return stream
+}
+
+/** An event as one line. */
+export const shown = ({ event, data }: Block): string => {
+  const { hashKey, rangeKey, data: json }: Json = JSON.parse(data!)
+  return [event, hashKey, rangeKey, json && JSON.stringify(json)].filter((part) => part !== undefined).join(' ')
+}
+
+export const lastEventId = (id: string): [string, string][] => [['Last-Event-ID', id]]
