@@ -160,47 +160,6 @@ describe('what a stream sends', () => {
     stream.close()
   })
 
-  test('writers at work: every stream gets the last version of every record, and ready after all that was there', async () => {
-    const table = await makeKept(service.api)
-    let isOver = false
-    const last = new Map<string, number>()
-    const writers = Array.from({ length: 4 }, async (_, w) => {
-      for (let n = 1; !isOver; n++) {
-        const key = `w${w}-${n % 10}`
-        await table.put(key, { n })
-        last.set(key, n)
-      }
-    })
-    const streams: { stream: EventStream; before: Map<string, number> }[] = []
-    for (let n = 0; n < 8; n++) {
-      const before = new Map(last)
-      streams.push({ stream: await open(table), before })
-      await Bun.sleep(20)
-    }
-    isOver = true
-    await Promise.all(writers)
-    await table.put('end')
-    for (const { stream, before } of streams) {
-      await stream.until('the last put', () => stream.events.some(({ data }) => data!.includes('"end"')))
-      const seen = new Map<string, number>()
-      let isReady = false
-      for (const { event, data } of stream.events) {
-        const { hashKey, data: json } = JSON.parse(data!)
-        if (event === 'ready') {
-          expect(isReady).toBe(false)
-          isReady = true
-          for (const [key, n] of before) expect([key, (seen.get(key) ?? 0) >= n]).toEqual([key, true])
-        } else if (hashKey !== 'end') {
-          // The versions of a record never go back.
-          expect(json.n).toBeGreaterThanOrEqual(seen.get(hashKey) ?? 0)
-          seen.set(hashKey, json.n)
-        }
-      }
-      expect([isReady, Object.fromEntries(seen)]).toEqual([true, Object.fromEntries(last)])
-      stream.close()
-    }
-  })
-
   test('of one hash key only, and keys only', async () => {
     const table = await makeKept(service.api)
     for (const hashKey of ['ann', 'bob', 'ann']) await table.put(hashKey, { n: 1 }, { rangeKey: freshName('r') })
