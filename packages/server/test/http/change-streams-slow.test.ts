@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { streamIdleMsMax } from '../../src/core/limits.ts'
-import { eventually } from '../harness.ts'
+import { eventually, socketsOf } from '../harness.ts'
 import { canReadMemory, memoryBytes, mib, watchMemory } from '../hostile/stage.ts'
 import { sumOf } from '../metrics/exposition-rules.ts'
 import { metricsOn, scrape } from '../metrics/scraping.ts'
@@ -16,6 +16,9 @@ const recordCount = 80
 const recordBytes = 400_000
 
 const metric = async (name: string): Promise<number> => sumOf(await scrape(service.server), name) ?? 0
+
+/** Sockets that the server has open, where that can be known. */
+const socketCount = (): number => (canReadMemory ? socketsOf(service.server.pid) : 0)
 
 /** Reads some 100 KB a second. */
 const readSlowly = (stream: EventStream): Timer => {
@@ -35,6 +38,7 @@ test('a reader that takes nothing is cut after 10 s, without an end; a slow one 
   const slow = await openStream(service.server, table.path, { key: service.reader.key })
   const slowly = readSlowly(slow)
   const startedMs = performance.now()
+  const sockets = socketCount()
   const { value: cutMs, memory } = await watchMemory(service.server.pid, async () => {
     const stuck = await Promise.all(Array.from({ length: stuckCount }, open))
     for (const { socket } of stuck) socket.pause()
@@ -46,6 +50,10 @@ test('a reader that takes nothing is cut after 10 s, without an end; a slow one 
       const cut = await metric('cubby_changes_cut_total')
       if (cut > 0 && firstCutMs === 0) firstCutMs = performance.now() - startedMs
       return cut === stuckCount || undefined
+    })
+    // The connections are closed, although nobody reads.
+    await eventually('they are closed', () => socketCount() < sockets + stuckCount / 2 || undefined, {
+      waitMsMax: 20_000,
     })
     for (const stream of stuck) {
       stream.socket.resume()
@@ -76,11 +84,11 @@ test('a reader that takes nothing is cut after 10 s, without an end; a slow one 
 
 test('a slow reader gets everything, in order', async () => {
   const table = await makeKept(service.api)
-  const text = 'y'.repeat(100_000)
+  const text = 'y'.repeat(recordBytes)
   const stream = await openReady(table)
   const slowly = readSlowly(stream)
-  // It falls behind what the server holds for it, and then reads the log itself.
-  const count = 60
+  // It falls behind what the system and the server hold for it, and then reads the log itself.
+  const count = 80
   for (let n = 0; n < count; n++) await table.put(`k${n}`, { n, text })
   const slow = stream.events.length
   clearInterval(slowly)

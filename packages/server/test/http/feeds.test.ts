@@ -18,15 +18,18 @@ class TestLog {
   readonly #changes: Change[] = []
   readonly #noted = new Set<(seq: number) => void>()
 
+  /** How often entries were read, and up to which. */
+  pages = 0
   readUpTo = 0
 
   head = () => ({ seq: this.#changes.length, mark: 0 })
 
   read = (_table: unknown, { after, hash, changesMax }: { after: number; hash?: string; changesMax: number }) => {
-    if (changesMax > 0) this.readUpTo = this.#changes.length
-    const rest = changesMax === 0 ? [] : this.#changes.slice(after)
-    const changes = rest.filter((change) => hash === undefined || keyOf(change) === hash)
-    return { changes, place: this.head(), head: this.head() }
+    const entries = this.#changes.slice(after, after + changesMax)
+    if (changesMax > 0) this.pages++
+    this.readUpTo = Math.max(this.readUpTo, after + entries.length)
+    const changes = entries.filter((change) => hash === undefined || keyOf(change) === hash)
+    return { changes, place: { seq: after + entries.length, mark: 0 }, head: this.head() }
   }
 
   follow = (_table: unknown, noted: (seq: number) => void) => {
@@ -66,8 +69,9 @@ afterEach(() => {
   clock.release()
 })
 
-/** A stream of what comes from now on, with the text that its reader has taken. */
-const open = async (hash?: string, key = { id: 'k1', seq: 1 }) => {
+/** A stream of what comes from now on, or after an entry, with the text that its reader has taken. */
+const open = async (hash?: string, after = log.head().seq) => {
+  const key = { id: 'k1', seq: 1 }
   const engine = { changes: log }
   const cursors = { encode: ({ after }: { after: number }) => `id-${after}` }
   const reader = { engine, table, query: { hash, withData: true }, keySeq: key.seq }
@@ -84,7 +88,7 @@ const open = async (hash?: string, key = { id: 'k1', seq: 1 }) => {
     turn: async () => {},
     now: () => nowMs,
   }
-  const place = { after: log.head().seq, seen: log.head() }
+  const place = { after, seen: log.head() }
   const options = { exchange, input: { request: {} }, feed: { reader, cursors }, place }
   const body = await feeds.stream({ ...options, errorBody: ({ code }: CubbyError) => code } as never)
   const taking = body.getReader()
@@ -202,6 +206,20 @@ describe('a reader that takes nothing of what waits for it', () => {
     expect(feeds.measures).toMatchObject({ streams: 0, waits: 0 })
     while (stream.end === undefined) await stream.take()
     expect([stream.end, stream.text.includes('end')]).toEqual(['cut', false])
+  })
+
+  test('keeps a page at most: the next is read when it has taken that', async () => {
+    const count = 2_000
+    for (let n = 0; n < count; n++) log.add(`a${n}`)
+    const stream = await open(undefined, 0)
+    // The retry, and a piece of the first page.
+    await stream.take()
+    await stream.take()
+    for (let n = 0; n < 5; n++) await pass(0)
+    expect(log.pages).toBe(1)
+    stream.takeAll()
+    await eventually('it is ready', () => stream.text.includes('event: ready') || undefined)
+    expect(stream.text.split('event: delete').length - 1).toBe(count)
   })
 
   test('is not cut while it takes something now and then, or nothing waits for it', async () => {
