@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { streamMsMax } from '../../src/core/limits.ts'
+import { readSendQueues } from '../../src/http/send-queues.ts'
 import { eventually, type Server, startServer } from '../harness.ts'
 import { sumOf } from '../metrics/exposition-rules.ts'
 import { metricsOn, scrapeAll } from '../metrics/scraping.ts'
@@ -122,6 +123,11 @@ describe('a server that stops', () => {
       const streams = await Promise.all(Array.from({ length: 40 }, () => openReady(table)))
       const stuck = await Promise.all(Array.from({ length: 10 }, () => openStream(server, table.path, { key })))
       for (const { socket } of stuck) socket.pause()
+      await eventually('nothing more goes to them', async () => {
+        const queued = await readSendQueues()
+        const isStuck = ({ port }: EventStream) => queued({ address: '127.0.0.1', port, localPort: server.port }) > 0
+        return stuck.every(isStuck) || undefined
+      })
       const { cursor } = ok(await table.api.post(`${table.path}/changes`, { from: 'now' }))
       const waits = Array.from({ length: 50 }, () =>
         table.api.post(`${table.path}/changes`, { cursor, waitSeconds: 20 }),
