@@ -123,11 +123,15 @@ describe('a server that stops', () => {
       const streams = await Promise.all(Array.from({ length: 40 }, () => openReady(table)))
       const stuck = await Promise.all(Array.from({ length: 10 }, () => openStream(server, table.path, { key })))
       for (const { socket } of stuck) socket.pause()
-      await eventually('nothing more goes to them', async () => {
+      let before: number[] = []
+      const isStuck = async (): Promise<true | undefined> => {
         const queued = await readSendQueues()
-        const isStuck = ({ port }: EventStream) => queued({ address: '127.0.0.1', port, localPort: server.port }) > 0
-        return stuck.every(isStuck) || undefined
-      })
+        const now = stuck.map(({ port }) => queued({ address: '127.0.0.1', port, localPort: server.port }))
+        const isSame = now.every((bytes, n) => bytes > 0 && bytes === before[n])
+        before = now
+        return isSame || undefined
+      }
+      await eventually('nothing more goes to them', isStuck, { pauseMs: 300 })
       const { cursor } = ok(await table.api.post(`${table.path}/changes`, { from: 'now' }))
       const waits = Array.from({ length: 50 }, () =>
         table.api.post(`${table.path}/changes`, { cursor, waitSeconds: 20 }),
