@@ -1,7 +1,7 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import { cursorExpired } from '../core/changes/changes-cursor.ts'
 import { CubbyError } from '../core/errors.ts'
-import { repeatLater } from '../core/hint.ts'
+import { type Hint, repeatLater } from '../core/hint.ts'
 import {
   connectionIdleSecondsMax,
   followersMax,
@@ -31,13 +31,17 @@ const checkEveryMs = 1_000
 const judgeEveryMs = 2_500
 /** The last words of a server that stops are given this much time. */
 const lastWordsMs = 500
+/** Bun does not notice that a response is cut while its reader takes nothing. The connection ends with this idle time. */
+const cutIdleSeconds = 1
 /** In one iteration of the event loop so many streams are written to. */
 const streamsAtOnce = 64
 
 const tooMany = (): CubbyError =>
   new CubbyError('unavailable', 'Too many streams and requests wait for changes.', { hint: repeatLater })
 
-const stopping = (): CubbyError => new CubbyError('unavailable', 'The server stops.', { hint: repeatLater })
+const stopping = (hint: Hint): CubbyError => new CubbyError('unavailable', 'The server stops.', { hint })
+
+const goOnSoon = 'Go on from the last id, after the time in retry.'
 
 const tooOld = (): CubbyError =>
   new CubbyError('unavailable', 'The stream has lasted for an hour.', { hint: 'Go on from the last id, at once.' })
@@ -73,6 +77,8 @@ export class Feeds {
   readonly #stops = new Set<() => void>()
   readonly #hubs = new Map<string, FeedHub>()
   readonly #streams = new Map<ChangeStream, Begun>()
+  /** Requests whose streams were cut, and whose connections may be open. */
+  readonly #cutRequests = new Set<Request>()
   #timer: Timer | undefined
   #checkedAtMs = 0
   #judgedAtMs = 0
@@ -91,6 +97,12 @@ export class Feeds {
 
   get streamCount(): number {
     return this.#streams.size
+  }
+
+  /** Responses that were cut, and whose connections are still open. */
+  get openCutCount(): number {
+    this.#forgetClosed()
+    return this.#cutRequests.size
   }
 
   /** `lagMs`: for how long the log of a table has been ahead of its streams, of the slowest. */
@@ -159,7 +171,7 @@ export class Feeds {
       const begin = { ...query, after: place.after, seen: place.seen, changesMax: 0 }
       const log = await engine.changes.read(table, begin, exchange.nowMs, keySeq)
       if (log === undefined) throw cursorExpired()
-      if (this.#isStopping) throw stopping()
+      if (this.#isStopping) throw stopping(repeatLater)
       const onEnd = (): void => {
         this.#streams.delete(stream)
         this.setIdleTimeout(exchange.request, connectionIdleSecondsMax)
@@ -183,10 +195,10 @@ export class Feeds {
   stop(): void {
     this.#isStopping = true
     for (const stop of [...this.#stops]) stop()
-    for (const stream of [...this.#streams.keys()]) stream.end(stopping())
+    for (const stream of [...this.#streams.keys()]) stream.end(stopping(goOnSoon))
     clearInterval(this.#timer)
     setTimeout(() => {
-      for (const stream of [...this.#streams.keys()]) stream.cut()
+      for (const stream of [...this.#streams.keys()]) this.#cut(stream)
     }, lastWordsMs)
   }
 
@@ -278,6 +290,7 @@ export class Feeds {
 
   /** Cuts the streams whose readers take nothing of what waits for them. */
   async #cutIdle(): Promise<void> {
+    this.#forgetClosed()
     if (this.#streams.size === 0) return
     const queues = await readSendQueues()
     const nowMs = performance.now()
@@ -289,9 +302,20 @@ export class Feeds {
         begun.takenAtMs = nowMs
       } else if (nowMs - begun.takenAtMs >= streamIdleMsMax) {
         this.#cutCount++
-        stream.cut()
+        this.#cut(stream)
       }
     }
+  }
+
+  #forgetClosed(): void {
+    for (const request of this.#cutRequests) if (this.peerOf(request) === null) this.#cutRequests.delete(request)
+  }
+
+  #cut(stream: ChangeStream): void {
+    const { request } = stream.exchange
+    stream.cut()
+    this.setIdleTimeout(request, cutIdleSeconds)
+    this.#cutRequests.add(request)
   }
 }
 

@@ -60,11 +60,11 @@ export interface HttpServer {
 }
 
 /**
- * Bun's own wait may not end while the rest of a rejected body is outstanding. So we wait only for the answers, and a
- * moment longer for their last bytes.
+ * Bun's own wait may not end while the rest of a rejected body is outstanding, or a stream was cut whose reader takes nothing.
+ * So we wait only for the answers and for the streams, and a moment longer for their last bytes.
  */
-const untilAnswered = async (server: Server<undefined>): Promise<void> => {
-  while (server.pendingRequests > 0) await Bun.sleep(10)
+const untilAnswered = async (server: Server<undefined>, { feeds }: Pipeline): Promise<void> => {
+  while (server.pendingRequests > feeds.openCutCount) await Bun.sleep(10)
   await Bun.sleep(100)
 }
 
@@ -162,7 +162,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
   return {
     url: server.url.origin,
     get inFlight() {
-      return server.pendingRequests - pipeline.feeds.streamCount
+      return server.pendingRequests - pipeline.feeds.streamCount - pipeline.feeds.openCutCount
     },
     get uploadsInFlight() {
       return pipeline.uploads.count
@@ -186,7 +186,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
       clearInterval(watch)
       pipeline.loads.stop()
       pipeline.feeds.stop()
-      await Promise.race([server.stop(false), untilAnswered(server)])
+      await Promise.race([server.stop(false), untilAnswered(server, pipeline)])
       await server.stop(true)
       pipeline.stop()
     },
