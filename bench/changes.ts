@@ -131,22 +131,23 @@ if (first.exitCode !== 0) throw new Error(first.stderr.toString())
 const server = await serveCubby(location)
 const tenants: Tenant[] = []
 for (let n = 0; n < orgCount; n++) tenants.push(await makeTenant(server, location, `bench-${n}`))
-// What puts need by themselves is not counted.
-await putFor(server, tenants, 5)
+let peakBytes = 0
+const looking = setInterval(() => {
+  peakBytes = Math.max(peakBytes, memoryBytes(server))
+}, 100)
+// What the puts need by themselves is not counted.
+await putFor(server, tenants, seconds)
+const beforeBytes = peakBytes
 await Bun.sleep(1_000)
-const beforeBytes = memoryBytes(server)
 const streams: Bun.Socket[] = []
 for (const { keys } of tenants) {
   for (const key of keys) {
     streams.push(...(await Promise.all(Array.from({ length: streamsPerKey }, () => openStream(server.port, key)))))
   }
 }
-const openedBytes = memoryBytes(server)
-console.log(`${streams.length} streams are open: memory ${mib(beforeBytes)} to ${mib(openedBytes)}`)
-let peakBytes = openedBytes
-const looking = setInterval(() => {
-  peakBytes = Math.max(peakBytes, memoryBytes(server))
-}, 100)
+console.log(
+  `${streams.length} streams are open: memory at most ${mib(beforeBytes)} before, now ${mib(memoryBytes(server))}`,
+)
 const expected = seconds * putsPerSecond * keysPerOrg * streamsPerKey
 const [startedAtMs, serverCpu, ownCpu] = [performance.now(), cpuSeconds([server.pid]), cpuSeconds([process.pid])]
 await putFor(server, tenants, seconds)
