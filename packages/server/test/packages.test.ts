@@ -117,6 +117,8 @@ test('the package of the client has the modules, their maps, declarations, a REA
   expect(names.filter((name) => !name.endsWith('.d.ts'))).toEqual([
     'LICENSE',
     'README.md',
+    'dist/changes.js',
+    'dist/changes.js.map',
     'dist/index.js',
     'dist/index.js.map',
     'dist/load.js',

@@ -45,7 +45,7 @@ const refuseUnknownObjects = async (client: pg.Client): Promise<void> => {
      union all
      select format('%s, a table with settings of its own', relname) from pg_class
        where relnamespace = ${ours} and relkind = 'r'
-         and (relpersistence <> 'p' or reloptions is not null or relrowsecurity or relhasrules or relispartition)
+         and (relpersistence <> 'p' or relrowsecurity or relhasrules or relispartition)
      union all
      select format('%s.%s, a column with settings of its own', relname, attname)
        from pg_attribute a join pg_class c on c.oid = attrelid join pg_type t on t.oid = atttypid
@@ -83,6 +83,8 @@ interface Table {
   checks: string[]
   /** The columns of the primary key: the order of the rows. */
   key: string[]
+  /** `fillfactor=20` */
+  options: string | null
 }
 
 /** Reads the tables in the order of their creation. */
@@ -107,12 +109,14 @@ const readTables = (client: pg.Client): Promise<Table[]> =>
         from pg_constraint where conrelid = c.oid and contype = 'c') as checks,
        (select json_agg(quote_ident(attname) order by array_position(indkey::int2[], attnum))
         from pg_index join pg_attribute on attrelid = indrelid and attnum = any (indkey)
-        where indrelid = c.oid and indisprimary) as key
+        where indrelid = c.oid and indisprimary) as key,
+       array_to_string(reloptions, ', ') as options
      from pg_class c where relnamespace = ${ours} and relkind = 'r' order by oid`,
   )
 
-const createTable = ({ name, columns, checks }: Table): string =>
-  `create table ${name} (\n  ${[...columns.map(({ definition }) => definition), ...checks].join(',\n  ')}\n)`
+const createTable = ({ name, columns, checks, options }: Table): string =>
+  `create table ${name} (\n  ${[...columns.map(({ definition }) => definition), ...checks].join(',\n  ')}\n)` +
+  (options === null ? '' : ` with (${options})`)
 
 /**
  * Reads indexes, primary keys and unique constraints in the order of their creation, because PostgreSQL's planner takes the
