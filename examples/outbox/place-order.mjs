@@ -1,4 +1,4 @@
-// Saves an order and queues its confirmation mail, both or neither. Then it waits until the mail was sent.
+// Saves an order. The task `mail` follows the table, so the order has a run for its mail. Waits until the mail was sent.
 
 import { Cubby } from '@cubbydb/client'
 
@@ -18,17 +18,18 @@ try {
   fail(`Cubby at ${CUBBY_URL} did not create the table: ${error.message}`)
 }
 const mail = shop.task('mail')
-await shop.tasks.declare('mail', { leaseSeconds: 30, attempts: 8 })
+await shop.tasks.declare('mail', { attempts: 8, on: { table: 'orders', ops: ['put'] } })
 
 const order = `o-${Date.now()}`
 const to = process.argv[2] ?? 'ada@example.com'
-await shop.table('orders').batch([
-  { op: 'put', hashKey: order, data: { to, total: 40, mailSentAt: null }, ifAbsent: true },
-  { op: 'run', task: 'mail', id: order, payload: { to, order, total: 40 } },
-])
+await shop.table('orders').save({ hashKey: order, data: { to, total: 40, mailSentAt: null }, ifAbsent: true })
 console.log(`order ${order} is saved, and its mail is queued`)
 
-const { status, error } = await mail.finished(order)
+/** The run that the write has added: its key is that of the record. */
+const runOf = async (hashKey) => {
+  for await (const run of mail.query()) if (run.key === JSON.stringify([hashKey])) return run
+}
+const { status, error } = await mail.finished((await runOf(order)).id)
 const saved = await shop.table('orders').findOne(order)
 console.log(
   `the mail has ${status}${error ? `: ${error.message}` : ''}; the order says mailSentAt ${saved.data.mailSentAt}`,

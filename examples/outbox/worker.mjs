@@ -18,14 +18,15 @@ try {
   fail(`Cubby at ${CUBBY_URL} did not create the table: ${error.message}`)
 }
 const orders = shop.table('orders')
-await shop.tasks.declare('mail', { leaseSeconds: 30, attempts: 8 })
+// Every put of an order adds a run in its own commit, whoever writes it.
+await shop.tasks.declare('mail', { attempts: 8, on: { table: 'orders', ops: ['put'] } })
 
-/** This prints the mail in place of a mail server. Give yours the id, so that it can drop a mail that it gets twice. */
-const send = async ({ to, order, total }, { id, signal }) => {
+/** This prints the mail in place of a mail server. Give yours the order, so that it can drop a mail that it gets twice. */
+const send = async (order, { to, total }, signal) => {
   signal.throwIfAborted()
   // No later attempt would help.
   if (!to.includes('@')) throw new RunFailed(`${to} is not an address`, { retry: false })
-  console.log(`mail ${id} to ${to}: thank you for order ${order}, ${total} euros`)
+  console.log(`mail to ${to}: thank you for order ${order}, ${total} euros`)
 }
 
 // Ctrl-C and SIGTERM: no new mail is begun, those that are being sent may finish.
@@ -34,17 +35,21 @@ for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => stop.abort())
 
 const working = shop.task('mail').work(
   async (run) => {
-    await send(run.payload, run)
+    const { hashKey } = run.payload
+    const order = await orders.findOne(hashKey)
+    // It was deleted since, or it was written again after its mail was sent.
+    if (order === undefined || order.data.mailSentAt) return
+    await send(hashKey, order.data, run.signal)
     // The record and the end of the run are one batch: the order says that its mail was sent if and only if the run has
-    // succeeded. If somebody changed the order in between, the attempt fails, and the next one reads it again.
-    const { data, updatedAt } = await orders.findOne(run.payload.order)
-    const confirmed = { ...data, mailSentAt: new Date() }
-    await run.finishWith(orders, [{ op: 'put', hashKey: run.payload.order, data: confirmed, ifMatch: updatedAt }])
+    // succeeded, and this write adds no run. If somebody changed the order in between, the attempt fails, and the next one
+    // reads it again.
+    const confirmed = { ...order.data, mailSentAt: new Date() }
+    await run.finishWith(orders, [{ op: 'put', hashKey, data: confirmed, ifMatch: order.updatedAt }])
   },
   {
     concurrency: 10,
     signal: stop.signal,
-    onError: (error, run) => console.error(run ? `mail ${run.id}: ${error.message}` : error.message),
+    onError: (error, run) => console.error(run ? `order ${run.payload.hashKey}: ${error.message}` : error.message),
   },
 )
 console.log('mail worker: waiting for mails (Ctrl-C stops it)')

@@ -13,6 +13,7 @@ import { deletedOrganizationCases } from './conformance/deleted-organizations.ts
 import { expiryCases } from './conformance/expiry.ts'
 import { fileCases } from './conformance/files.ts'
 import { findCases } from './conformance/finds.ts'
+import { followingCases } from './conformance/following.ts'
 import { idempotencyCases } from './conformance/idempotency.ts'
 import { idempotencyKeyCases } from './conformance/idempotency-keys.ts'
 import { loadCases } from './conformance/loads.ts'
@@ -130,6 +131,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('loads', () => loadCases(it))
     describe('changes', () => changeCases(it))
     describe('sweeps of changes', () => changeSweepCases(it))
+    describe('tasks that follow a table', () => followingCases(it))
     describe('creation order', () => orderCases(it))
     describe('finds', () => findCases(it))
     describe('scans', () => scanCases(it))

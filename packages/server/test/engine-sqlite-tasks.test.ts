@@ -386,7 +386,7 @@ describe('what one organization has due', () => {
     await declareMany(tenant, 1, null)
     // Tasks as they are stored, many at once, of twenty organizations.
     await change(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
-      INSERT INTO tasks SELECT 1000 + i, declaration, updated_at, 1, keep_seconds, NULL, NULL, secrets, 1 + i % 20
+      INSERT INTO tasks SELECT 1000 + i, declaration, updated_at, 1, keep_seconds, NULL, NULL, secrets, 1 + i % 20, NULL
         FROM n, tasks`)
     for (const look of [() => engine.runs.duePushes(startMs), () => engine.runs.sweepFinished(startMs + yearMs, 10)]) {
       let turns = 0

@@ -38,6 +38,7 @@ export const errorCodes = [
   'table_exists',
   'bucket_exists',
   'task_exists',
+  'too_many_tasks',
   'run_exists',
   'run_finished',
   'lease_lost',

@@ -38,7 +38,28 @@ export interface DeclareTaskRequest<Payload = Record<string, unknown>> {
   /** True: nothing is handed out, pushed or scheduled. Default false. */
   paused?: boolean
   schedule?: TaskSchedule<Payload>
+  /** The table whose writes add runs. */
+  on?: FollowTable
 }
+
+/** A write of a followed table. A patch is a put; `expire` is the removal of an expired record. */
+export type FollowedOp = 'put' | 'delete' | 'expire'
+
+/** A table that a task follows: every applied write adds a run in its own commit. */
+export interface FollowTable {
+  table: string
+  /** Default: all. */
+  ops?: FollowedOp[]
+}
+
+/** The payload of a run that a write of a followed table has added: the newest write of the record. */
+export type FollowedPayload = {
+  db: string
+  table: string
+  hashKey: string
+  /** Absent for a record without one. */
+  rangeKey?: string
+} & ({ op: 'put'; updatedAt: number } | { op: 'delete' | 'expire'; deletedAt: number })
 
 /** A schedule as responses have it. */
 export type ScheduleOfTask<Payload = Record<string, unknown>> = (
@@ -67,6 +88,8 @@ export interface ActiveTask<Payload = Record<string, unknown>> {
   keepSeconds: number
   paused: boolean
   schedule: ScheduleOfTask<Payload> | null
+  /** Null: the task follows no table. */
+  on: Required<FollowTable> | null
   /** The time since which the oldest due run has been waiting; null if none is due. */
   oldestRunAt: number | null
   /** Present with `counts: true`. */

@@ -1,9 +1,18 @@
 import { useSignal } from '@preact/signals'
 import { curlOf } from '../api/curl.ts'
 import { pathOf, read, send } from '../api/request.ts'
-import type { ActiveTable, DeletedTable, IndexDeclaration, Page, RecordRow, TableMetadata } from '../api/types.ts'
-import { navigate } from '../router.ts'
+import type {
+  ActiveTable,
+  DeletedTable,
+  IndexDeclaration,
+  Page,
+  RecordRow,
+  TableMetadata,
+  TaskRow,
+} from '../api/types.ts'
+import { hrefOf, navigate } from '../router.ts'
 import { loadContents } from '../state/catalogue.ts'
+import { readTasks } from '../state/run-counts.ts'
 import { canWrite } from '../state/session.ts'
 import { showInstant } from '../text/instant.ts'
 import { memberNamed } from '../text/scan.ts'
@@ -113,6 +122,44 @@ const ChangesSection = ({ about }: { about: ActiveTable }) => {
   )
 }
 
+/** The tasks that have a run for each write of the table. A database rarely has more than one page of tasks. */
+const FollowedBySection = ({ about: { db, table } }: { about: ActiveTable }) => {
+  const found = useLoad(
+    async (signal) => {
+      const followers: TaskRow[] = []
+      for (let cursor = ''; ; ) {
+        const page = await readTasks(db, signal, cursor)
+        followers.push(...page.tasks.filter(({ on }) => on?.table === table))
+        if (page.cursor === null) return followers
+        cursor = page.cursor
+      }
+    },
+    [db, table],
+  )
+  return (
+    <Section title="Followed by">
+      <Shown of={found}>
+        {(followers) =>
+          followers.length === 0 ? (
+            <p>No task follows this table.</p>
+          ) : (
+            <ul>
+              {followers.map(({ task, on }) => (
+                <li key={task}>
+                  <a class="mono" href={hrefOf({ screen: 'task', db, task })}>
+                    {task}
+                  </a>{' '}
+                  <span class="muted">has a run for each {on!.ops.join(', ')}</span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Shown>
+    </Section>
+  )
+}
+
 const restore = async (deleted: DeletedTable): Promise<void> => {
   await send('POST', pathOf('v1', deleted.db, deleted.table, 'restore'), {
     body: JSON.stringify({ deletedAt: deleted.deletedAt }),
@@ -169,6 +216,7 @@ export const AboutScreen = ({ db, table }: { db: string; table: string }) => {
                 </dl>
               </Section>
               <ChangesSection about={about} />
+              {canWrite.value && <FollowedBySection about={about} />}
               <Section title="Queries that this table answers">
                 {workedQueries(about, newest).map((query) => (
                   <Query key={query.title} path={path} query={query} />

@@ -35,10 +35,12 @@ export interface TaskList {
   cursor: string | null
 }
 
-/** Reads the tasks of a database and their counts by one request. An answer to a session that has ended is not kept. */
-export const readTasks = async (db: string, signal?: AbortSignal): Promise<TaskList> => {
+/** Reads tasks of a database and their counts by one request. An answer to a session that has ended is not kept. */
+export const readTasks = async (db: string, signal?: AbortSignal, cursor = ''): Promise<TaskList> => {
   const { key } = connection
-  const list = await read<TaskList>('GET', `${pathOf('v1', db, '_tasks')}?limit=${pageRowsMax}&counts=true`, { signal })
+  const after = cursor === '' ? '' : `&cursor=${cursor}`
+  const path = `${pathOf('v1', db, '_tasks')}?limit=${pageRowsMax}&counts=true${after}`
+  const list = await read<TaskList>('GET', path, { signal })
   if (connection.key === key) keepCounts(db, list.tasks, runsCountedInListingMax)
   return list
 }

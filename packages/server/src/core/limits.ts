@@ -205,6 +205,8 @@ export const keepSecondsMax = 7_776_000
 export const authorizationCharactersMax = 1_024
 export const pushUrlCharactersMax = 2_048
 export const scheduleSecondsMax = 31_536_000
+/** The most tasks that follow one table. */
+export const followersOfTableMax = 5
 export const cronCharactersMax = 512
 /** The runs of a task are counted up to here, by status; in a listing, which has many tasks, up to the lower limit. */
 export const runsCountedMax = 1_000

@@ -40,6 +40,7 @@ export const statusOf: Record<ErrorCode, number> = {
   table_exists: 409,
   bucket_exists: 409,
   task_exists: 409,
+  too_many_tasks: 409,
   run_exists: 409,
   run_finished: 409,
   lease_lost: 409,

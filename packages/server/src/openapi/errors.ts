@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../core/errors.ts'
-import { batchOperationsMax, dataBytesMax, fileBytesMax, findKeysMax } from '../core/limits.ts'
+import { batchOperationsMax, dataBytesMax, fileBytesMax, findKeysMax, followersOfTableMax } from '../core/limits.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 
 /** The meaning of each code in one sentence. */
@@ -45,6 +45,7 @@ export const meanings: Record<ErrorCode, string> = {
   table_exists: 'A table with that name exists: it has other indices, or a restore needs its name.',
   bucket_exists: 'A bucket with that name exists, and a restore needs its name.',
   task_exists: 'A task with that name exists, and a restore needs its name.',
+  too_many_tasks: `The table is followed by ${followersOfTableMax} tasks already. Nothing was changed.`,
   run_exists:
     'A run with that id has another payload; or a run cannot be retried, because it has not finished or another run of its key is queued.',
   run_finished: 'The run has finished and cannot be cancelled.',
@@ -188,6 +189,10 @@ export const advice: Record<ErrorCode, { fix: string; more?: string }> = {
   bucket_exists: {
     more: 'To create a bucket that exists is not an error.',
     fix: 'First delete the active bucket with that name. Then restore with the `deletedAt` of the hint.',
+  },
+  too_many_tasks: {
+    more: 'The message names them. A restore of a task that follows the table is refused too.',
+    fix: 'Let one task do the work of two, or end one of those that the message names.',
   },
   task_exists: { fix: 'First delete the active task with that name. Then restore with the `deletedAt` of the hint.' },
   run_exists: {

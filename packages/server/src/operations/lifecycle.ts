@@ -4,7 +4,7 @@ import type { CursorSeal } from '../core/cursor-seal.ts'
 import { describeValue } from '../core/describe-value.ts'
 import { CubbyError } from '../core/errors.ts'
 import { call, type Hint } from '../core/hint.ts'
-import { pageRowsDefault, recoveryMs } from '../core/limits.ts'
+import { followersOfTableMax, pageRowsDefault, recoveryMs } from '../core/limits.ts'
 import { parseFlag, refuseUnknownMembers } from '../core/members.ts'
 import { similarName } from '../core/similar-name.ts'
 import type { RecordOperation, WriteResult } from '../store/records.ts'
@@ -256,6 +256,8 @@ export const restoreNamed =
       case 'restored':
       case 'active':
         return result.table
+      case 'tooMany':
+        throw tooManyTasks(db, result)
       case 'taken':
         throw new CubbyError(`${kind}_exists`, `An active ${kind} has the name ${name}.`, {
           hint: [
@@ -275,6 +277,28 @@ export const restoreNamed =
     }
   }
 
+// ── Following ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A task cannot follow the table, because so many others do. */
+export const tooManyTasks = (db: string, { table, tasks }: { table: string; tasks: string[] }): CubbyError =>
+  new CubbyError(
+    'too_many_tasks',
+    `${followersOfTableMax} tasks follow the table ${table}: ${tasks.join(', ')}; it takes no more.`,
+    {
+      field: 'on.table',
+      hint: [
+        'End one of them: declare it without on, or delete it (',
+        call('deleteTask', { db, task: tasks[0]! }),
+        ').',
+      ],
+    },
+  )
+
+/** Call it after a write in the table: the tasks that follow it may have a run now. */
+export const signalFollowers = ({ tasks }: Access, { followers }: Table): void => {
+  for (const { taskId } of followers) tasks.signals.changed(taskId)
+}
+
 /** All operations write records with this. A table deleted since it was looked up is also reported as not found. */
 export const writeRecords = (
   access: Access,
@@ -283,6 +307,10 @@ export const writeRecords = (
   operations: RecordOperation[],
   nowMs: number,
 ): Promise<WriteResult> =>
-  writeIn('table', access, address, nowMs, () =>
-    writeOnce(access, scopeOfTable(table), (caller) => access.engine.records.write(caller, table, operations, nowMs)),
-  )
+  writeIn('table', access, address, nowMs, async () => {
+    const result = await writeOnce(access, scopeOfTable(table), (caller) =>
+      access.engine.records.write(caller, table, operations, nowMs),
+    )
+    if (result.applied) signalFollowers(access, table)
+    return result
+  })

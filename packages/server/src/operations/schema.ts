@@ -19,6 +19,7 @@ export interface Schema {
   maxLength?: number
   minItems?: number
   maxItems?: number
+  uniqueItems?: boolean
   minProperties?: number
   maxProperties?: number
   properties?: Record<string, Schema>

@@ -1,5 +1,6 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Indices } from '../core/tables/indices.ts'
+import type { Follower } from '../core/tasks/following.ts'
 import type { Caller } from './api-keys.ts'
 
 /**
@@ -21,6 +22,8 @@ export interface Table {
   deletedAtMs: number | null
   /** The log of its changes; null if it never had one. */
   changes: TableChanges | null
+  /** The active tasks that follow the table. */
+  followers: Follower[]
   epoch: number
 }
 
@@ -43,6 +46,8 @@ export type RestoreResult =
   | { outcome: 'restored' | 'active'; table: Table }
   /** The name is taken by an active table; `deletedAtMs` identifies the table that would have been restored. */
   | { outcome: 'taken'; deletedAtMs: number }
+  /** So many tasks follow the table already that the task cannot be restored. */
+  | { outcome: 'tooMany'; table: string; tasks: string[] }
   | { outcome: 'missing' }
 
 export interface Tables {

@@ -27,6 +27,9 @@ export interface TaskState {
 
 export type { DeclarationToStore }
 
+/** The table of `on` does not exist, or so many tasks follow it already. */
+export type NotFollowed = { applied: false; reason: 'table' } | { applied: false; reason: 'tooMany'; tasks: string[] }
+
 export type DeclareResult =
   | {
       applied: true
@@ -40,6 +43,7 @@ export type DeclareResult =
   | { applied: false; reason: 'condition'; current: number | undefined }
   /** `keepsAuthorization`, but it cannot be kept. */
   | { applied: false; reason: NotKept }
+  | NotFollowed
 
 export type DeleteTaskResult =
   | { applied: true; task: Table; state: TaskState }
@@ -48,6 +52,9 @@ export type DeleteTaskResult =
 /**
  * Tasks are rows of the registry of the kind `task`, each with a declaration. Their names are apart from those of tables and
  * buckets. Conditions concern the declaration's version.
+ *
+ * Every applied write of a table adds the runs of the tasks that follow it in its own commit, by every way in, except for a
+ * copy. Declaring, deleting and restoring a task resolve when every process acts accordingly.
  *
  * Times come from the database's clock where it has one: then `nowMs` is ignored here and in `Runs`.
  */

@@ -9,7 +9,7 @@ import type { Table } from '../../src/store/tables.ts'
 
 export const declaration: Declaration = {
   ...{ url: 'https://example.com/hook', authorization: 'Bearer very-secret', leaseSeconds: 30, attempts: 3 },
-  ...{ backoffSeconds: 1, concurrency: 1_000, keepSeconds: 604_800, paused: false, schedule: null },
+  ...{ backoffSeconds: 1, concurrency: 1_000, keepSeconds: 604_800, paused: false, schedule: null, on: null },
 }
 
 interface FakeTask {
@@ -45,7 +45,7 @@ export class FakeRuns {
   declare(orgId: number, name: string, own: Partial<Declaration> = {}): Table {
     const table: Table = {
       ...{ id: this.tasks.size + 1, kind: 'task', publicId: null, orgId, db: 'app', name, indices: {} },
-      ...{ createdAtMs: 0, deletedAtMs: null, changes: null, epoch: 0 },
+      ...{ createdAtMs: 0, deletedAtMs: null, changes: null, followers: [], epoch: 0 },
     }
     this.tasks.set(table.id, { table, declaration: { ...declaration, ...own }, runs: [] })
     return table

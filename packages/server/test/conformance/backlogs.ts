@@ -45,6 +45,7 @@ export const loadBacklog = async (engine: Engine, wanted: Backlog): Promise<numb
         createdAtMs: startMs,
         deletedAtMs: null,
         changes: null,
+        followers: [],
       },
       ...{ kind: 'task' as const, publicId: null, purging: false, epoch: 0 },
     }))

@@ -16,7 +16,7 @@ import { expectRefusal, makeTenant, putOf, type Tenant } from './fixture.ts'
 
 export const declared: Declaration = {
   ...{ url: null, authorization: null, leaseSeconds: 30, attempts: 3, backoffSeconds: 1, concurrency: null },
-  ...{ keepSeconds: 3_600, paused: false, schedule: null },
+  ...{ keepSeconds: 3_600, paused: false, schedule: null, on: null },
 }
 
 /** One task of one organization. */

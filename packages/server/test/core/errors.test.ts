@@ -14,7 +14,7 @@ describe('error codes', () => {
       internal store_damaged outcome_unknown unavailable storage_full
       digest_mismatch private_file invalid_signature expired_url bucket_not_found file_not_found bucket_exists
       file_too_large range_not_satisfiable
-      invalid_schedule push_target_refused task_not_found run_not_found task_exists run_exists run_finished lease_lost
+      invalid_schedule push_target_refused task_not_found run_not_found task_exists too_many_tasks run_exists run_finished lease_lost
       not_a_number not_an_array key_not_active idempotency_key_reused changes_not_kept cursor_expired`
     expect([...errorCodes].sort()).toEqual(contract.trim().split(/\s+/).sort() as (typeof errorCodes)[number][])
   })

@@ -169,6 +169,15 @@ const cases: Record<string, [number, () => Promise<ApiResponse>]> = {
       return service.api.post(`${task}/runs/a/cancel`)
     },
   ],
+  too_many_tasks: [
+    409,
+    async () => {
+      const table = await service.table()
+      const declare = () => service.api.put(`/v1/app/_tasks/${freshName('task')}`, { on: { table: table.name } })
+      for (let n = 0; n < 5; n++) ok(await declare(), 201)
+      return declare()
+    },
+  ],
   task_exists: [
     409,
     async () => {

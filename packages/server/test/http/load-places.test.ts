@@ -15,7 +15,7 @@ const openLoads = () => {
   /** Bodies that were read, and those of them whose connection would be closed if it were idle. */
   const seen = { bodies: 0, closable: 0 }
   let isClosable = true
-  const table = { id: 1, indices: {} }
+  const table = { id: 1, indices: {}, followers: [] }
   /** Gives the later answer of a load that gets a place; undefined if it gets none. */
   const begin = async (orgId: number): Promise<{ answer: Promise<unknown> } | undefined> => {
     const before = loads.count

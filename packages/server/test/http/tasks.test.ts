@@ -27,7 +27,7 @@ const later = ({ secret: _, ...task }: Json): Json => task
 
 const fields = [
   ...['db', 'task', 'url', 'authorization', 'leaseSeconds', 'attempts', 'backoffSeconds', 'concurrency'],
-  ...['keepSeconds', 'paused', 'schedule', 'oldestRunAt', 'status', 'createdAt', 'updatedAt'],
+  ...['keepSeconds', 'paused', 'schedule', 'on', 'oldestRunAt', 'status', 'createdAt', 'updatedAt'],
 ]
 
 describe('counts', () => {
@@ -86,7 +86,7 @@ describe('declare', () => {
     expect(Object.keys(task)).toEqual(fields)
     expect(task).toEqual({
       ...{ db: 'app', task: name, url: null, authorization: null, leaseSeconds: 30, attempts: 12, backoffSeconds: 5 },
-      ...{ concurrency: null, keepSeconds: 604_800, paused: false, schedule: null, oldestRunAt: null },
+      ...{ concurrency: null, keepSeconds: 604_800, paused: false, schedule: null, on: null, oldestRunAt: null },
       ...{ status: 'active', createdAt: task.createdAt, updatedAt: task.updatedAt },
     })
     expect(Math.abs(task.createdAt - Date.now())).toBeLessThan(60_000)

@@ -73,7 +73,8 @@ export const arbitraryOf = (document: Json, given: Json): fc.Arbitrary<Json> => 
     case 'array': {
       const { minItems = 0, maxItems = minItems + 5 } = schema
       const items = Object.keys(schema.items).length === 0 ? json : arbitraryOf(document, schema.items)
-      return fc.array(items, { minLength: minItems, maxLength: Math.min(maxItems, minItems + 5) })
+      const lengths = { minLength: minItems, maxLength: Math.min(maxItems, minItems + 5) }
+      return schema.uniqueItems === true ? fc.uniqueArray(items, lengths) : fc.array(items, lengths)
     }
     case 'object':
       return object(document, schema)

@@ -22,6 +22,10 @@ const cronLines: Line[] = [
   ['cron', 'Minute, hour, day, month, day of week', '0 6 * * mon-fri'],
   ['timezone', 'For example Europe/Berlin', 'UTC'],
 ]
+const onLines: Line[] = [
+  ['on', 'A table: each write of it adds a run. Empty: none', 'orders'],
+  ['ops', 'Only these writes. Empty: all', 'put, delete, expire'],
+]
 const kinds = [
   ['none', 'none'],
   ['every', 'every so many seconds'],
@@ -69,6 +73,7 @@ export const DeclarationFields = ({ form }: { form: Signal<DeclarationForm> }) =
           onText={(payload) => change({ payload })}
         />
       )}
+      <div class="form-row">{onLines.map((line) => text(line))}</div>
       <Check
         label="Paused"
         note="nothing is handed out, pushed or scheduled; runs may still be added"

@@ -19,12 +19,17 @@ export interface DeclarationForm {
   timezone: string
   /** JSON, exactly as it is sent. */
   payload: string
+  /** The table that the task follows; empty for none. */
+  on: string
+  /** The operations that it follows, with commas; empty for all. */
+  ops: string
 }
 
 /** A declaration in an answer or a text. The payload of the schedule is its text. */
 interface Declared {
   [name: string]: unknown
   schedule?: ({ [name: string]: unknown } & { payload?: string }) | null
+  on?: { [name: string]: unknown } | null
 }
 
 const textOf = (value: unknown): string => (value === null || value === undefined ? '' : String(value))
@@ -50,6 +55,8 @@ export const formOf = (from: TaskRow | Declared): DeclarationForm => {
     cron: textOf(schedule?.cron),
     timezone: textOf(schedule?.timezone),
     payload: schedule?.payload ?? '',
+    on: textOf(declared.on?.table),
+    ops: Array.isArray(declared.on?.ops) ? declared.on.ops.join(', ') : '',
   }
 }
 
@@ -64,6 +71,14 @@ const scheduleMembers = ({ kind, every, cron, timezone, payload }: DeclarationFo
   ...(payload.trim() === '' ? [] : [`"payload": ${payload}`]),
 ]
 
+const onMembers = ({ on, ops }: DeclarationForm): string[] => {
+  const words = ops.split(/[\s,]+/).filter((word) => word !== '')
+  return [
+    `"table": ${JSON.stringify(on.trim())}`,
+    ...(words.length === 0 ? [] : [`"ops": [${words.map((word) => JSON.stringify(word)).join(', ')}]`]),
+  ]
+}
+
 /** The body of the PUT: what is empty is left out and has its default. */
 export const declarationOf = (form: DeclarationForm): string => {
   const members = [
@@ -73,6 +88,7 @@ export const declarationOf = (form: DeclarationForm): string => {
     ...numbers.filter((name) => form[name].trim() !== '').map((name) => `"${name}": ${numberText(form[name])}`),
     ...(form.paused ? ['"paused": true'] : []),
     ...(form.kind === 'none' ? [] : [`"schedule": { ${scheduleMembers(form).join(', ')} }`]),
+    ...(form.on.trim() === '' ? [] : [`"on": { ${onMembers(form).join(', ')} }`]),
   ]
   return members.length === 0 ? '{}' : `{\n  ${members.join(',\n  ')}\n}`
 }
@@ -84,8 +100,9 @@ export const payloadFault = ({ kind, payload }: DeclarationForm): string | undef
   return checked.ok ? undefined : checked.message
 }
 
-const known = new Set<string>([...texts, ...numbers, 'paused', 'schedule'])
+const known = new Set<string>([...texts, ...numbers, 'paused', 'schedule', 'on'])
 const knownOfSchedule = new Set(['every', 'cron', 'timezone', 'payload'])
+const knownOfOn = new Set(['table', 'ops'])
 
 /** The form of a text, or why the form cannot show it. */
 export const formOfText = (text: string): { form: DeclarationForm } | { fault: string } => {
@@ -95,10 +112,11 @@ export const formOfText = (text: string): { form: DeclarationForm } | { fault: s
   if (declared === null || typeof declared !== 'object' || Array.isArray(declared)) {
     return { fault: 'A declaration is an object: { "attempts": 5 }.' }
   }
-  const { schedule } = declared
+  const { schedule, on } = declared
   const strange =
     Object.keys(declared).find((name) => !known.has(name)) ??
-    Object.keys(schedule ?? {}).find((name) => !knownOfSchedule.has(name))
+    Object.keys(schedule ?? {}).find((name) => !knownOfSchedule.has(name)) ??
+    Object.keys(on ?? {}).find((name) => !knownOfOn.has(name))
   return strange === undefined
     ? { form: formOf(declared) }
     : { fault: `A declaration has no member ${JSON.stringify(strange)}. Remove it.` }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { agesNowMs } from '../../api/clock.ts'
 import type { RunRow, RunStatus, TaskRow } from '../../api/types.ts'
+import { hrefOf } from '../../router.ts'
 import { showInstant } from '../../text/instant.ts'
 import { age, Time } from '../../ui/time.tsx'
 
@@ -67,6 +68,19 @@ export const ScheduleText = ({ task: { schedule } }: { task: TaskRow }) => {
   )
 }
 
+/** The table whose writes add runs. */
+const FollowsText = ({ task: { db, on } }: { task: TaskRow }) => {
+  if (on === null) return <span class="muted">no table</span>
+  return (
+    <>
+      <a class="mono" href={hrefOf({ screen: 'table', db, table: on.table })}>
+        {on.table}
+      </a>
+      <span class="muted">: {on.ops.join(', ')}</span>
+    </>
+  )
+}
+
 const looks: Record<RunStatus, string> = {
   queued: 'tag',
   running: 'tag running',
@@ -85,6 +99,7 @@ export const TaskFacts = (state: TaskStateProps) => {
     ['state', <TaskState {...state} />],
     ['delivery', task.url === null ? 'pull' : `push ${task.url}`, 'mono'],
     ['schedule', <ScheduleText task={task} />],
+    ['follows', <FollowsText task={task} />],
     ['attempts', `${task.attempts}, backoff ${secondsText(task.backoffSeconds)}`],
     ['lease', secondsText(task.leaseSeconds)],
     ['runs at the same time', task.concurrency === null ? 'no limit' : `at most ${task.concurrency}`],

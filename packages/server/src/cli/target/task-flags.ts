@@ -13,6 +13,7 @@ import {
   runDelaySecondsMax,
   scheduleSecondsMax,
 } from '../../core/limits.ts'
+import { followedOps } from '../../core/tasks/following.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
 import type { TaskAddress } from '../../operations/access.ts'
 import { type Arguments, type Flag, parseCount, UsageError } from '../arguments.ts'
@@ -46,6 +47,8 @@ export const declarationFlags: Record<string, Flag> = {
   cron: { type: 'string', value: 'PATTERN', help: "schedule runs by five fields: '30 6 * * mon-fri'" },
   timezone: { type: 'string', value: 'ZONE', help: 'of --cron, such as Europe/Berlin (UTC)' },
   payload: { type: 'string', value: 'JSON', help: 'the payload of scheduled runs ({})' },
+  on: { type: 'string', value: 'TABLE', help: 'every write of this table adds a run, in its own commit' },
+  'on-ops': { type: 'string', value: 'LIST', help: `only these writes: of ${followedOps.join(',')}` },
 }
 
 /** Flag, member of the API, and its bounds. */
@@ -69,7 +72,20 @@ export const parseDeclared = (args: Arguments): string => {
   if (args.flag('paused')) members.paused = 'true'
   const schedule = parseSchedule(args)
   if (schedule !== undefined) members.schedule = objectText(schedule)
+  const on = parseOn(args)
+  if (on !== undefined) members.on = objectText(on)
   return objectText(members)
+}
+
+const parseOn = (args: Arguments): Record<string, string> | undefined => {
+  const [table, ops] = ['on', 'on-ops'].map(args.text)
+  if (table === undefined) {
+    if (ops === undefined) return undefined
+    throw new UsageError('--on-ops needs --on: it says which writes of the table add a run')
+  }
+  const members: Record<string, string> = { table: JSON.stringify(table) }
+  if (ops !== undefined) members.ops = JSON.stringify(ops.split(',').map((op) => op.trim()))
+  return members
 }
 
 const parseSchedule = (args: Arguments): Record<string, string> | undefined => {

@@ -1,4 +1,5 @@
 import { backoffSecondsMax } from '../limits.ts'
+import type { Followed } from './following.ts'
 import type { Schedule } from './schedule.ts'
 
 /** A task as it was declared, with the defaults filled in. */
@@ -15,6 +16,14 @@ export interface Declaration {
   keepSeconds: number
   paused: boolean
   schedule: Schedule | null
+  /** The table whose writes add runs. */
+  on: Followed | null
+}
+
+/** Takes the text of a stored declaration. Before version 0.3 no task could follow a table. */
+export const readStoredDeclaration = (text: string): Declaration => {
+  const stored = JSON.parse(text) as Omit<Declaration, 'on'> & Partial<Declaration>
+  return { ...stored, on: stored.on ?? null }
 }
 
 /** The reason why a declaration cannot keep the present `authorization`: there is none, or the origin of the url changes. */

@@ -21,8 +21,9 @@ import { parseData } from '../records/record-data.ts'
 import { readScalar, type Scalar, words } from '../scalar.ts'
 import { runThrough, type Slices } from '../slices.ts'
 import { checkJson } from '../text/json-scan.ts'
-import { extendSpan, openSpan, readEnvelope, type Span } from '../text/json-span.ts'
+import { extendSpan, openSpan, outline, readEnvelope, type Span } from '../text/json-span.ts'
 import type { Declaration } from './declaration.ts'
+import { parseFollowed } from './following.ts'
 import { parseSchedule } from './parse-schedule.ts'
 
 /** The text that is shown for a task's `authorization`. In a declaration it keeps the value. */
@@ -44,6 +45,7 @@ const declarationFields = [
   'keepSeconds',
   'paused',
   'schedule',
+  'on',
 ] as const
 
 // ── The text ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -51,6 +53,8 @@ const declarationFields = [
 /** The members of a declaration, with shallow values; those of `schedule` apart, since its payload is kept as it was sent. */
 export interface DeclarationText {
   members: Members
+  /** The value of `on`, as deep as it is read. */
+  on: unknown
   schedule: Members
   payload: Span | undefined
   text: string
@@ -58,16 +62,27 @@ export interface DeclarationText {
 
 /** An empty text is `{}`. */
 export const readDeclaration = (text: string): DeclarationText => {
-  const read: DeclarationText = { members: {}, schedule: {}, payload: undefined, text }
+  const read: DeclarationText = { members: {}, on: undefined, schedule: {}, payload: undefined, text }
   if (text === '') return read
   checkJson(text)
   const { value } = runThrough(
     readEnvelope(text, 0, '', {
-      into: (name, at) => (name === 'schedule' && text[at] === '{' ? readSchedule(read, at) : undefined),
+      into: (name, at) => {
+        if (text[at] !== '{') return undefined
+        if (name === 'on') return readOn(read, at)
+        return name === 'schedule' ? readSchedule(read, at) : undefined
+      },
     }),
   )
   read.members = parseObject(value)
   return read
+}
+
+function* readOn(read: DeclarationText, at: number): Slices<number> {
+  // It refuses a member that stands twice.
+  const { end } = yield* readEnvelope(read.text, at, 'on', { keeps: false })
+  read.on = outline(read.text, at)
+  return end
 }
 
 function* readSchedule(read: DeclarationText, at: number): Slices<number> {
@@ -102,6 +117,7 @@ export const parseDeclaration = (read: DeclarationText, nowMs: number): ParsedDe
     keepSeconds: parseCount(members, 'keepSeconds') ?? keepSecondsDefault,
     paused: parseFlag(members.paused, 'paused'),
     schedule: members.schedule === undefined ? null : scheduleIn(read, nowMs),
+    on: parseFollowed(read.on ?? members.on),
   }
 }
 

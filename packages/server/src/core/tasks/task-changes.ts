@@ -77,6 +77,13 @@ export const declareTask = (
   return { applied: true, task, secretStored }
 }
 
+/**
+ * Tells whether the table of `on` must exist. A task must stay pausable whatever has become of the table, so a declaration that pauses
+ * may keep the name that it follows.
+ */
+export const needsTable = (present: StoredTask | undefined, { on, paused }: Declaration): boolean =>
+  on !== null && !(paused && present?.declaration.on?.table === on.table)
+
 /** A deleted task creates no runs: it has no next time. */
 export const deleteTask = <T extends StoredTask>(
   present: T,

@@ -173,7 +173,9 @@ class PostgresEngine implements Engine {
       awaitLeaseExpiry: () => awaitLeaseExpiry({ db, leaseMs, log }),
     }
     const { namesManyTables, putsFromArrays, guardsWrites, pipelinesAreTransactions } = dialect
-    const logs = new TableLogs(db, dialect, waitMsMax)
+    // All times of tasks and runs are those of the database's clock.
+    const clock = (nowMs: number) => (sweepClock === 'caller' ? nowMs : null)
+    const logs = new TableLogs({ db, putsFromArrays, clock, waitMsMax, observer })
     this.#logs = logs
     const guard = new WriteGuard(db, registry.cache, guardsWrites)
     this.idempotencyKeys = new PostgresIdempotencyKeys(db)
@@ -185,8 +187,6 @@ class PostgresEngine implements Engine {
     this.records = new PostgresRecords(db, dialect, guard, this.idempotencyKeys, logs)
     this.changes = new PostgresChanges(db, logs.followers)
     this.files = new PostgresFiles({ db, guard, clock: sweepClock, namesManyTables, pipelinesAreTransactions })
-    // All times of tasks and runs are those of the database's clock.
-    const clock = (nowMs: number) => (sweepClock === 'caller' ? nowMs : null)
     this.tasks = new PostgresTasks(registry, clock)
     this.runs = new PostgresRuns({
       ...{ db, records: this.records.writes, clock, keys: this.idempotencyKeys, logs, namesManyTables },

@@ -7,7 +7,7 @@ import type { ReadLine } from '../../core/text/csv-records.ts'
 import type { PutOperation } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, callerOf, type TableAddress } from '../access.ts'
-import { notFound, requireTable, writeIn } from '../lifecycle.ts'
+import { notFound, requireTable, signalFollowers, writeIn } from '../lifecycle.ts'
 import { parsePut } from './put-record.ts'
 
 export interface LoadOptions extends TableAddress {
@@ -74,6 +74,8 @@ export class RecordLoad {
   readonly #table: Table
   readonly #sender: LoadSender
   readonly #onCommit: (written: number, skipped: number) => void
+  /** A commit with the runs of those who follow the table takes no longer than others. */
+  readonly #linesMax: number
   readonly output: LoadOutput = { count: 0, skipped: 0, failed: 0, errors: [] }
   #line = 0
   #puts: PutOperation[] = []
@@ -93,6 +95,7 @@ export class RecordLoad {
     this.#table = table
     this.#sender = sender
     this.#onCommit = onCommit
+    this.#linesMax = Math.ceil(loadCommitLinesMax / (1 + table.followers.length))
   }
 
   /** Throws what ends the load and is no fault of a line, with the number of lines that are stored. */
@@ -156,7 +159,7 @@ export class RecordLoad {
 
   async #add(put: PutOperation): Promise<void> {
     const bytes = Buffer.byteLength(put.data)
-    const isFull = this.#puts.length >= loadCommitLinesMax || this.#bytes + bytes > loadCommitBytesMax
+    const isFull = this.#puts.length >= this.#linesMax || this.#bytes + bytes > loadCommitBytesMax
     if (isFull || this.#passedUnits > passedUnitsMax) {
       await this.#send()
       await this.#turn()
@@ -191,6 +194,7 @@ export class RecordLoad {
     const written = await writeIn('table', access, address, nowMs, () =>
       access.engine.records.putAll(callerOf(access), table, puts, ifAbsent, nowMs),
     )
+    signalFollowers(access, table)
     this.output.count += written
     this.output.skipped += puts.length - written
     this.#onCommit(written, puts.length - written)

@@ -3,7 +3,7 @@ import { isRunId } from '../../core/tasks/run-id.ts'
 import type { BatchPart, BatchResult, TaskOperation } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
 import type { Access, IdempotencyScope } from '../access.ts'
-import { requireTask, requireTaskOrDeleted } from '../lifecycle.ts'
+import { requireTask, requireTaskOrDeleted, signalFollowers } from '../lifecycle.ts'
 import { writeOnce } from '../once.ts'
 import { findDeletedWithRun, leaseLost, runNotFound } from './run-access.ts'
 import type { TaskBatchOperation } from './task-operations.ts'
@@ -107,8 +107,10 @@ export const applyOperations = async (
   for (;;) {
     const result = await write(access, scope, db, batch, tasks, nowMs)
     if (!('refused' in result)) {
-      if (result.applied)
+      if (result.applied) {
         for (const id of new Set(resolved.map(({ task }) => task.id))) access.tasks.signals.changed(id)
+        for (const { table } of parts) signalFollowers(access, table)
+      }
       return result
     }
     const failed = resolved[result.failedTask]!

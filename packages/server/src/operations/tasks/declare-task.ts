@@ -12,9 +12,22 @@ import { newTaskSecret } from '../../core/tasks/task-secret.ts'
 import type { Condition } from '../../store/records.ts'
 import { type Access, callerOf, type TaskAddress } from '../access.ts'
 import { laterAt } from '../example.ts'
+import { notFound, tooManyTasks } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
-import { daily, declaredAt, declareMail, defaults, inMail, mail, secret, taskDeclaredAt } from './examples.ts'
+import {
+  daily,
+  declaredAt,
+  declareMail,
+  defaults,
+  fullPayments,
+  inMail,
+  mail,
+  payments,
+  paymentsAreFull,
+  secret,
+  taskDeclaredAt,
+} from './examples.ts'
 import { type TaskAndState, taskConditionFailed, taskJson } from './present-task.ts'
 import { condition, taskMembers, taskRequired, taskSchemas } from './schemas.ts'
 
@@ -36,7 +49,16 @@ const declareTask = async (access: Access, input: DeclareTaskInput, nowMs: numbe
   const toStore = { ...declaration, newSecret }
   const declared = await access.engine.tasks.declare(callerOf(access), db, name, toStore, condition, nowMs)
   if (!declared.applied) {
-    throw declared.reason === 'condition' ? taskConditionFailed(input, declared.current) : notKept(declared.reason)
+    switch (declared.reason) {
+      case 'condition':
+        throw taskConditionFailed(input, declared.current)
+      case 'table':
+        throw (await notFound('table', access, { db, table: declaration.on!.table }, nowMs)).within('on.table')
+      case 'tooMany':
+        throw tooManyTasks(db, { table: declaration.on!.table, tasks: declared.tasks })
+      default:
+        throw notKept(declared.reason)
+    }
   }
   const { task, state, created, secretStored } = declared
   // It may have been resumed, or may take more runs at once than before.
@@ -97,9 +119,12 @@ export const declareTaskOperation = defineOperation({
   describe: () => ({
     title: 'Declare a task',
     description:
-      'A task is a named kind of work. Its runs are pushed to `url`, or claimed by workers if it has none. A declaration replaces the one before as a whole: what it leaves out has its default again. Runs and secrets stay. The first declaration with a `url` creates the secret that signs pushes, and only its answer has it.',
+      'A task is a named kind of work. Its runs are pushed to `url`, or claimed by workers if it has none. A declaration replaces the one before as a whole: what it leaves out has its default again. Runs and secrets stay. With `on`, every applied write of a table adds a run in its own commit. The first declaration with a `url` creates the secret that signs pushes, and only its answer has it.',
     returns: 'The task.',
-    codes: ['invalid_schedule', 'push_target_refused', 'precondition_failed', 'record_too_large'],
+    codes: [
+      ...(['invalid_schedule', 'push_target_refused', 'table_not_found', 'too_many_tasks'] as const),
+      ...(['precondition_failed', 'record_too_large'] as const),
+    ],
     responses: { existing: 'The task existed; it has the new declaration.', created: 'Created.' },
     input: inputOf(taskSchemas.DeclareTaskRequest, { ...taskMembers, ...condition }, taskRequired),
     output: ref('DeclaredTask'),
@@ -131,6 +156,15 @@ export const declareTaskOperation = defineOperation({
         },
       },
       {
+        name: 'follow',
+        summary: 'A run for each order that is written',
+        input: { db: 'app', task: 'index-orders', on: { table: 'orders', ops: ['put', 'delete'] } },
+        output: {
+          ...{ db: 'app', task: 'index-orders', ...defaults, on: { table: 'orders', ops: ['put', 'delete'] } },
+          ...declaredAt(laterAt),
+        },
+      },
+      {
         name: 'pause',
         summary: 'Pause a task, if nobody has changed it',
         given: [declareMail],
@@ -148,6 +182,27 @@ export const declareTaskOperation = defineOperation({
           message: `The task is at version ${taskDeclaredAt}; nothing was changed.`,
           hint: ['Read it again (', call('describeTask', inMail), '), and name its version.'],
         },
+      },
+      {
+        name: 'followNothing',
+        summary: 'A table that does not exist',
+        input: { ...inMail, on: { table: 'invoices' } },
+        error: {
+          code: 'table_not_found',
+          message: 'There is no table invoices in database app.',
+          field: 'on.table',
+          hint: [
+            'Create it with the indices that it needs, which cannot be changed later: ',
+            call('createTable', { db: 'app', table: 'invoices' }),
+          ],
+        },
+      },
+      {
+        name: 'followedByMany',
+        summary: 'A table that five tasks follow',
+        given: [{ operation: 'createTable', input: payments }, ...fullPayments],
+        input: { ...inMail, on: { table: 'payments' } },
+        error: paymentsAreFull,
       },
       {
         name: 'malformedCron',

@@ -23,14 +23,15 @@ const scheduleJson = (schedule: Schedule | null, nextRunAt: number | null): stri
 /** The client's type `ActiveTask` or `DeletedTask`; with `secret`: `DeclaredTask`. */
 export const taskJson = ({ task, state }: TaskAndState, secret?: string): string => {
   const { declaration, nextRunAtMs, oldestRunAtMs, updatedAtMs, counts } = state
-  const { url, authorization, leaseSeconds, attempts, backoffSeconds, concurrency, keepSeconds, paused } = declaration
+  const { url, authorization, leaseSeconds, attempts, backoffSeconds, concurrency, keepSeconds, paused, on } =
+    declaration
   const { status, createdAt, ...deleted } = presentLife(task)
   const before = {
     ...{ db: task.db, task: task.name, url, authorization: authorization === null ? null : hiddenAuthorization },
     ...{ leaseSeconds, attempts, backoffSeconds, concurrency, keepSeconds, paused },
   }
   const life = { status, createdAt, updatedAt: updatedAtMs, ...deleted }
-  const after = { oldestRunAt: oldestRunAtMs ?? null, ...life, counts, secret }
+  const after = { on, oldestRunAt: oldestRunAtMs ?? null, ...life, counts, secret }
   const schedule = scheduleJson(declaration.schedule, nextRunAtMs)
   return `${JSON.stringify(before).slice(0, -1)},"schedule":${schedule},${JSON.stringify(after).slice(1)}`
 }

@@ -5,7 +5,16 @@ import { type RestoreInput, readDeletedAt, restoreNamed } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { withState } from './describe-task.ts'
-import { declareMail, deleteMail, inMail, mail } from './examples.ts'
+import {
+  declareMail,
+  deleteMail,
+  followPayments,
+  fullPayments,
+  inMail,
+  mail,
+  payments,
+  paymentsAreFull,
+} from './examples.ts'
 import { type TaskAndState, taskJson } from './present-task.ts'
 import { taskMembers, taskRequired, taskSchemas } from './schemas.ts'
 
@@ -33,7 +42,7 @@ export const restoreTaskOperation = defineOperation({
     description:
       'Makes a deleted task active again, with its declaration, its secrets and all its runs, and everything continues: the one deleted last, or another one by its `deletedAt`. Times of its schedule that have passed meanwhile are skipped. If the task is active and no task with that name is deleted, nothing changes.',
     returns: 'The active task.',
-    codes: ['task_not_found', 'task_exists'],
+    codes: ['task_not_found', 'task_exists', 'too_many_tasks'],
     input: inputOf(taskSchemas.RestoreTaskRequest, taskMembers, taskRequired),
     output: ref('ActiveTask'),
     client: { on: 'tasks', method: 'restore', result: 'task' },
@@ -68,6 +77,18 @@ export const restoreTaskOperation = defineOperation({
             '.',
           ],
         },
+      },
+      {
+        name: 'followedByMany',
+        summary: 'Five other tasks follow its table now',
+        given: [
+          { operation: 'createTable', input: payments },
+          followPayments('mail'),
+          { operation: 'deleteTask', input: inMail },
+          ...fullPayments,
+        ],
+        input: inMail,
+        error: paymentsAreFull,
       },
       {
         name: 'noSuchDeletion',

@@ -5,6 +5,7 @@ import type {
   DeclaredTask,
   DeclareTaskRequest,
   DeletedTask,
+  FollowTable,
   ListTasksResponse,
   RestoreTaskRequest,
   RunCounts,
@@ -14,6 +15,7 @@ import {
   authorizationCharactersMax,
   backoffSecondsDefault,
   cronCharactersMax,
+  followersOfTableMax,
   keepSecondsDefault,
   leaseSecondsDefault,
   pushConcurrencyDefault,
@@ -24,6 +26,7 @@ import {
   runsCountedMax,
   scheduleSecondsMax,
 } from '../../core/limits.ts'
+import { followedOps } from '../../core/tasks/following.ts'
 import { declarationRules } from '../../core/tasks/parse-declaration.ts'
 import { type RunStatus, runStatuses } from '../../core/tasks/run.ts'
 import {
@@ -102,6 +105,16 @@ const form = (description: string, required: string[], properties: Record<string
   required,
 })
 
+const ops: Schema = {
+  type: 'array',
+  items: { type: 'string', enum: [...followedOps] },
+  minItems: 1,
+  maxItems: followedOps.length,
+  uniqueItems: true,
+  description:
+    'The writes that add a run: `put` (a patch and a line of a load too), `delete`, `expire` (the removal of an expired record, some minutes after its `ttl`). All by default.',
+}
+
 const taskFields = {
   db: ref('Name'),
   task: ref('Name'),
@@ -119,6 +132,10 @@ const taskFields = {
     description: 'When the task runs by itself; null: only when it is asked to.',
     anyOf: [ref('IntervalOfTask'), ref('CronOfTask'), { type: 'null' }],
   },
+  on: {
+    description: 'What the task follows; null: no table.',
+    anyOf: [ref('FollowedByTask'), { type: 'null' }],
+  },
   oldestRunAt: nullable('integer', {
     ...exactIntegers,
     description:
@@ -131,7 +148,7 @@ const taskFields = {
 
 const required = [
   ...(['db', 'task', 'url', 'authorization', 'leaseSeconds', 'attempts', 'backoffSeconds', 'concurrency'] as const),
-  ...(['keepSeconds', 'paused', 'schedule', 'oldestRunAt', 'status', 'createdAt', 'updatedAt'] as const),
+  ...(['keepSeconds', 'paused', 'schedule', 'on', 'oldestRunAt', 'status', 'createdAt', 'updatedAt'] as const),
 ]
 
 const active = { type: 'string', const: 'active' } satisfies Schema
@@ -185,8 +202,20 @@ export const taskSchemas = {
         description: 'When the task runs by itself: `every` or `cron`.',
         anyOf: [ref('IntervalSchedule'), ref('CronSchedule')],
       },
+      on: ref('FollowTable'),
     }),
   ),
+  FollowTable: closed(
+    objectOf<FollowTable>(
+      `The table that the task follows: every applied write adds a run in its own commit. At most ${followersOfTableMax} tasks follow a table.`,
+      ['table'],
+      { table: { ...ref('Name'), description: 'A table of the same database.' }, ops },
+    ),
+  ),
+  FollowedByTask: objectOf<Required<FollowTable>>('A table that a task follows.', ['table', 'ops'], {
+    table: ref('Name'),
+    ops,
+  }),
   RestoreTaskRequest: closed(
     objectOf<RestoreTaskRequest>('Which task to restore, if several with the same name were deleted.', [], {
       // No task was deleted before 1970, but it is not an error to ask for one.

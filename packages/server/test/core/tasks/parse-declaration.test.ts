@@ -12,7 +12,7 @@ describe('defaults', () => {
   test('an empty text is {}: everything has its default', () => {
     const defaults = {
       ...{ url: null, authorization: null, keepsAuthorization: false, leaseSeconds: 30, attempts: 12 },
-      ...{ backoffSeconds: 5, concurrency: null, keepSeconds: 604_800, paused: false, schedule: null },
+      ...{ backoffSeconds: 5, concurrency: null, keepSeconds: 604_800, paused: false, schedule: null, on: null },
     }
     expect(parseText('')).toEqual(defaults)
     expect(parseText(' {} ')).toEqual(defaults)
@@ -24,7 +24,7 @@ describe('defaults', () => {
   })
 
   test('every default is a value that may be sent', () => {
-    const { keepsAuthorization, schedule, url, authorization, concurrency, ...sent } = parseText('')
+    const { keepsAuthorization, schedule, on, url, authorization, concurrency, ...sent } = parseText('')
     expect(parse(sent)).toEqual(parseText(''))
   })
 })
@@ -147,6 +147,45 @@ describe('unknown and doubled fields', () => {
     expect(refused(() => parseText('[]'))).toEqual(['invalid_request', undefined])
     expect(refused(() => parseText('{'))).toEqual(['invalid_json', undefined])
     expect(refused(() => parseText('null'))).toEqual(['invalid_request', undefined])
+  })
+})
+
+describe('on', () => {
+  test('names a table, and which writes of it; by default all', () => {
+    expect(parse({ on: { table: 'orders' } }).on).toEqual({ table: 'orders', ops: ['put', 'delete', 'expire'] })
+    expect(parse({ on: { table: 'orders', ops: ['expire', 'put'] } }).on).toEqual({
+      table: 'orders',
+      ops: ['expire', 'put'],
+    })
+    expect(parse({}).on).toBeNull()
+  })
+
+  test('everything else is refused by its name', () => {
+    const refusals: [on: unknown, code: string, field: string][] = [
+      [null, 'invalid_request', 'on'],
+      ['orders', 'invalid_request', 'on'],
+      [['orders'], 'invalid_request', 'on'],
+      [{}, 'invalid_request', 'on.table'],
+      [{ table: null }, 'invalid_name', 'on.table'],
+      [{ table: 'Orders' }, 'invalid_name', 'on.table'],
+      [{ table: '_buckets' }, 'reserved_name', 'on.table'],
+      [{ table: { name: 'a' } }, 'invalid_name', 'on.table'],
+      [{ table: 'a', op: ['put'] }, 'invalid_request', 'on.op'],
+      [{ table: 'a', ops: [] }, 'invalid_request', 'on.ops'],
+      [{ table: 'a', ops: 'put' }, 'invalid_request', 'on.ops'],
+      [{ table: 'a', ops: null }, 'invalid_request', 'on.ops'],
+      [{ table: 'a', ops: {} }, 'invalid_request', 'on.ops'],
+      [{ table: 'a', ops: ['put', 'delete', 'expire', 'put'] }, 'invalid_request', 'on.ops'],
+      [{ table: 'a', ops: ['put', 'patch'] }, 'invalid_request', 'on.ops[1]'],
+      [{ table: 'a', ops: [['put']] }, 'invalid_request', 'on.ops[0]'],
+      [{ table: 'a', ops: ['put', 'put'] }, 'invalid_request', 'on.ops[1]'],
+    ]
+    for (const [on, code, field] of refusals) expect(refused(() => parse({ on }))).toEqual([code, field] as never)
+    const twice = [
+      ['{"on":{"table":"a","table":"b"}}', 'on.table'],
+      ['{"on":{"table":"a"},"on":{"table":"a"}}', 'on'],
+    ]
+    for (const [text, field] of twice) expect(refused(() => parseText(text!))).toEqual(['invalid_request', field!])
   })
 })
 

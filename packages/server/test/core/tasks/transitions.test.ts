@@ -20,7 +20,7 @@ import {
 
 const declaration: Declaration = {
   ...{ url: null, authorization: null, leaseSeconds: 30, attempts: 3, backoffSeconds: 5, concurrency: null },
-  ...{ keepSeconds: 60, paused: false, schedule: null },
+  ...{ keepSeconds: 60, paused: false, schedule: null, on: null },
 }
 const now = 1_800_000_000_000
 

@@ -10,12 +10,12 @@ import { isDuplicate, unavailable } from '../connection/failure.ts'
 import { keyValues } from '../records/lock-order.ts'
 import type { PatchTurns } from '../records/patch-turns.ts'
 import { drawIds, idStride, insertRow, lockRow, removeRow, replaceRow } from '../records/statements.ts'
-import { keepsNow, requireActive, stateStatement } from '../records/write-guard.ts'
+import { requireActive, stateStatement } from '../records/write-guard.ts'
 import { commitOnce } from '../registry/idempotency-keys.ts'
 import { RecordGroup, type RecordState } from './record-group.ts'
 import type { OpenLogs, TableLogs } from './table-logs.ts'
 
-// The counter of a log is locked until the commit, so the writes of its table come one after another. Those that have to wait
+// The counter of a table is locked until the commit, so the writes of its table come one after another. Those that have to wait
 // are gathered, and one transaction of two round trips writes them all: locks and reads, then the writes. In between, each is
 // decided on what the ones before it have left.
 
@@ -41,7 +41,7 @@ interface WaitingCall extends Call {
 const charactersOf = ({ operations }: Call): number =>
   operations.reduce((sum, operation) => sum + (operation.op === 'put' ? operation.data.length : 0), 0)
 
-/** Writes records of tables that keep changes. */
+/** Writes records of tables whose writes are counted. */
 export class LoggedWrites {
   readonly #logs: TableLogs
   readonly #patchTurns: PatchTurns
@@ -121,8 +121,11 @@ export class LoggedWrites {
   async #commit(table: Table, calls: Call[]): Promise<Outcome[]> {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       try {
-        return await this.#logs.runInTurn(holderOf(calls[0]!.caller), [table.id], (transaction, logs) =>
-          this.#apply(transaction, logs, table, calls),
+        return await this.#logs.runInTurn(
+          holderOf(calls[0]!.caller),
+          [table.id],
+          calls[0]!.nowMs,
+          (transaction, logs) => this.#apply(transaction, logs, table, calls),
         )
       } catch (error) {
         if (!isDuplicate(error)) throw error
@@ -163,17 +166,15 @@ export class LoggedWrites {
       await new Promise((resolve) => setImmediate(resolve))
       doneUnits = 0
     }
-    // The log may have been ended in between.
-    const keeps = keepsNow([...states.values()][0]!)
     const writes = group.states.flatMap((state) => writesOf(table, state))
     const { caller, nowMs } = calls[0]!
     const [outcome] = outcomes
     if (caller.once !== undefined && 'result' in outcome! && outcome.result.applied) {
       const { result } = outcome
-      if (keeps) logs.append(table.id, group.entries)
+      logs.append(table.id, group.entries)
       await commitOnce(transaction, caller, nowMs, [...writes, ...logs.statements], () => result)
     } else if (writes.length + group.entries.length > 0) {
-      if (keeps) logs.append(table.id, group.entries)
+      logs.append(table.id, group.entries)
       await transaction.commit(...writes, ...logs.statements)
     }
     return outcomes

@@ -3,14 +3,21 @@ import { changesLookedAtMax } from '../../../core/limits.ts'
 import type { Statement } from '../connection/driver.ts'
 
 // The log of a table has its entries in `cubby_change` and its counter, the number of the newest entry, in `cubby_feed`. Whoever
-// adds entries holds the lock of the counter until the commit, so entries are committed in the order of their numbers.
+// adds entries holds the lock of the counter until the commit, so entries are committed in the order of their numbers. A table
+// that tasks follow has a counter too: its lock keeps the writes that add runs apart.
 
 // ── Writes ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** $1 table. No row: the table never had a log. */
+/** $1 table. No row: its writes were never counted. */
 export const lockFeed: Statement = {
   name: 'feed_lock',
   text: 'select f.seq from cubby_feed f where f.table_id = $1::bigint for update',
+}
+
+/** Reads what the writes of table $1 bring along: whether they add to its log, and for whom they add runs. */
+export const readCounted: Statement = {
+  name: 'feed_read_counted',
+  text: 'select t.keep_hours is not null, t.db, t.name, t.followers from cubby_table_8 t where t.id = $1::bigint',
 }
 
 export const addFeed: Statement = {

@@ -1,11 +1,14 @@
-import type { LogEntry } from '../../../core/changes/log-entry.ts'
+import { entryKind, type LogEntry } from '../../../core/changes/log-entry.ts'
 import { batchOperationsMax } from '../../../core/limits.ts'
 import type { Holder } from '../../../core/shares.ts'
+import type { Follower } from '../../../core/tasks/following.ts'
+import type { StoreObserver } from '../../../store/observer.ts'
 import { bigintArray, bytesArray } from '../connection/arrays.ts'
 import { toBytes } from '../connection/bytes.ts'
 import type { Database, Transaction } from '../connection/database.ts'
 import { type BoundStatement, bind, type StatementResult, type Value } from '../connection/driver.ts'
-import type { Dialect } from '../dialect.ts'
+import { countAdded, FollowingRuns } from '../runs/following-runs.ts'
+import type { Clock } from '../tasks/statements.ts'
 import { LogFollowers } from './followers.ts'
 import * as sql from './statements.ts'
 import { TableTurns } from './table-turns.ts'
@@ -37,28 +40,70 @@ export const entryStatements = (tableId: number, entries: LogEntry[], fromArrays
   return bound
 }
 
-/** The logs of some tables in one transaction, which sends `locks` first and `statements` last. */
+interface LogOptions {
+  fromArrays: boolean
+  /** The time of a test; null: that of the database. */
+  at: number | null
+}
+
+/** What the writes of a table bring along. */
+interface CountedTable {
+  keepsChanges: boolean
+  db: string
+  name: string
+  followers: Follower[]
+}
+
+/** What the writes of some tables bring along in one transaction, which sends `locks` first and `statements` last. */
 export class OpenLogs {
   /** They lock the counters, in the order in which all processes lock them. */
   readonly locks: BoundStatement[]
   readonly #tableIds: number[]
-  readonly #fromArrays: boolean
+  readonly #options: LogOptions
+  readonly #tables = new Map<number, CountedTable>()
   readonly #seqs = new Map<number, number>()
   readonly #entries = new Map<number, LogEntry[]>()
+  readonly #runs = new FollowingRuns()
 
-  constructor(tableIds: readonly number[], fromArrays: boolean) {
+  constructor(tableIds: readonly number[], options: LogOptions) {
     this.#tableIds = [...tableIds].sort((a, b) => a - b)
-    this.#fromArrays = fromArrays
-    this.locks = this.#tableIds.map((tableId) => bind(sql.lockFeed, tableId))
+    this.#options = options
+    // What they bring along is read under the locks.
+    this.locks = [sql.lockFeed, sql.readCounted].flatMap((statement) =>
+      this.#tableIds.map((tableId) => bind(statement, tableId)),
+    )
   }
 
   /** Takes the results of `locks`, and returns those behind them. */
   takeLocks(answers: StatementResult[]): StatementResult[] {
-    for (const [i, tableId] of this.#tableIds.entries()) this.#seqs.set(tableId, Number(answers[i]!.rows[0]?.[0] ?? 0))
-    return answers.slice(this.#tableIds.length)
+    const count = this.#tableIds.length
+    for (const [i, tableId] of this.#tableIds.entries()) {
+      this.#seqs.set(tableId, Number(answers[i]!.rows[0]?.[0] ?? 0))
+      const [keeps, db = '', name = '', followers = '[]'] = answers[count + i]!.rows[0] ?? []
+      const counted = { keepsChanges: keeps === 't', db: db!, name: name!, followers: JSON.parse(followers!) }
+      this.#tables.set(tableId, counted)
+    }
+    return answers.slice(2 * count)
   }
 
-  append(tableId: number, added: NewEntry[]): void {
+  /** Adds no runs to these tasks. */
+  leaveOut(taskIds: readonly number[]): void {
+    this.#runs.leaveOut(taskIds)
+  }
+
+  /** Notes the applied writes of a table. */
+  append(tableId: number, writes: NewEntry[]): void {
+    const table = this.#tables.get(tableId)!
+    if (table.keepsChanges) this.#add(tableId, writes)
+    this.#runs.add(table, writes)
+  }
+
+  /** Begins the log of a table that is to keep changes. */
+  begin(tableId: number, sinceMs: number, nowMs: number): void {
+    this.#add(tableId, [{ kind: entryKind.begin, atMs: nowMs, hashKey: '', rangeKey: '', version: sinceMs }])
+  }
+
+  #add(tableId: number, added: NewEntry[]): void {
     let seq = this.#seqs.get(tableId)!
     const entries = this.#entries.get(tableId) ?? []
     for (const entry of added) entries.push({ ...entry, seq: ++seq })
@@ -67,10 +112,12 @@ export class OpenLogs {
   }
 
   get statements(): BoundStatement[] {
-    return [...this.#entries].flatMap(([tableId, entries]) => [
-      ...entryStatements(tableId, entries, this.#fromArrays),
+    const { fromArrays, at } = this.#options
+    const logs = [...this.#entries].flatMap(([tableId, entries]) => [
+      ...entryStatements(tableId, entries, fromArrays),
       bind(sql.moveFeed, tableId, this.#seqs.get(tableId)!),
     ])
+    return [...logs, ...this.#runs.statements(at)]
   }
 
   /** The logs that grow, with the numbers of their newest entries. */
@@ -79,45 +126,67 @@ export class OpenLogs {
   }
 }
 
-/** Everything that adds to the logs of tables goes through here. */
+interface TableLogsOptions {
+  db: Database
+  /** See `Dialect`. */
+  putsFromArrays: boolean
+  clock: Clock
+  waitMsMax: number
+  observer: StoreObserver | undefined
+}
+
+/** All counted writes of tables go through here. */
 export class TableLogs {
   readonly followers: LogFollowers
   readonly turns: TableTurns
   readonly #db: Database
   readonly #fromArrays: boolean
+  readonly #clock: Clock
+  readonly #observer: StoreObserver | undefined
 
-  constructor(db: Database, { putsFromArrays }: Dialect, waitMsMax: number) {
+  constructor({ db, putsFromArrays, clock, waitMsMax, observer }: TableLogsOptions) {
     this.#db = db
+    this.#observer = observer
     this.#fromArrays = putsFromArrays
+    this.#clock = clock
     this.followers = new LogFollowers(db)
     this.turns = new TableTurns(waitMsMax)
   }
 
-  open(tableIds: readonly number[]): OpenLogs {
-    return new OpenLogs(tableIds, this.#fromArrays)
+  open(tableIds: readonly number[], nowMs: number): OpenLogs {
+    return new OpenLogs(tableIds, { fromArrays: this.#fromArrays, at: this.#clock(nowMs) })
   }
 
   /** Runs a transaction in its turn of the tables. */
   run<T>(
     holder: Holder,
     tableIds: readonly number[],
+    nowMs: number,
     work: (transaction: Transaction, logs: OpenLogs) => Promise<T>,
   ): Promise<T> {
-    return this.turns.run(holder, tableIds, () => this.runInTurn(holder, tableIds, work))
+    return this.turns.run(holder, tableIds, () => this.runInTurn(holder, tableIds, nowMs, work))
   }
 
-  /** Runs a transaction whose caller has its turn. Without a commit there must be no entries. */
+  /** Runs a transaction whose caller has its turn. Without a commit nothing must be appended. */
   async runInTurn<T>(
     holder: Holder,
     tableIds: readonly number[],
+    nowMs: number,
     work: (transaction: Transaction, logs: OpenLogs) => Promise<T>,
   ): Promise<T> {
-    let logs = this.open(tableIds)
+    let logs = this.open(tableIds, nowMs)
+    let added = 0
     const result = await this.#db.transaction(holder, (transaction) => {
       // It may run again.
-      logs = this.open(tableIds)
-      return work(transaction, logs)
+      logs = this.open(tableIds, nowMs)
+      const commit = async (...bound: BoundStatement[]): Promise<StatementResult[]> => {
+        const answers = await transaction.commit(...bound)
+        added = countAdded(bound, answers)
+        return answers
+      }
+      return work({ ...transaction, commit }, logs)
     })
+    if (added > 0) this.#observer?.runs('added', added)
     for (const [tableId, seq] of logs.grown) this.followers.note(tableId, seq)
     return result
   }

@@ -3,6 +3,7 @@ import { faultOfRecord } from '../../../core/records/record-faults.ts'
 import { findSecretFaults } from '../../../core/store-secrets.ts'
 import type { EntriesRule } from '../../../core/tables/entries-of.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
+import { storedFollowers } from '../../../core/tasks/following.ts'
 import type { CheckNotes } from '../../../store/maintenance.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
 import type { Read } from '../connection/database.ts'
@@ -11,6 +12,7 @@ import { toCallersError } from '../connection/failure.ts'
 import { isFile } from '../files/statements.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
 import { secretColumns, toSecrets } from '../registry/rows.ts'
+import { toFollowing } from '../tasks/followers.ts'
 import { checkRunsOf, checkStrayRuns, lastDrawnId } from './check-runs.ts'
 
 const blobsPerStep = 500
@@ -94,12 +96,13 @@ const strayIdempotencyKeys: Statement = {
       or i.scope_kind = 'table' and not exists (select 1 from cubby_table_8 t where t.id = i.scope_id)`,
 }
 
-/** Finds logs of tables that do not exist or never had one. */
+/** Finds counters of tables that do not exist, and logs of those that never had one. A table that was followed has a counter. */
 const strayLogs: Statement = {
   name: 'check_stray_logs',
   text: `select distinct 'the log of table ' || l.table_id || ' belongs to no table that keeps changes' from (
-      select f.table_id from cubby_feed f union all select c.table_id from cubby_change c
-    ) as l where not exists (select 1 from cubby_table_8 t where t.id = l.table_id and t.changes_since is not null)`,
+      select f.table_id, false as has_entries from cubby_feed f union all select c.table_id, true from cubby_change c
+    ) as l where not exists (select 1 from cubby_table_8 t
+      where t.id = l.table_id and (t.changes_since is not null or not l.has_entries))`,
 }
 
 /** The counter of a log, and its first and newest numbers and how many there are. */
@@ -129,11 +132,33 @@ async function* checkLog(read: Read, tableId: number, keeps: boolean): AsyncIter
   }
 }
 
+/** Reads the list of followers of a table beside the tasks that follow it, in one snapshot. */
+const followersOf: Statement = {
+  name: 'check_followers',
+  text: `select k.table_id, k.name, k.declaration, t.followers from cubby_table_8 t left join lateral (
+      select x.table_id, d.name, x.declaration from cubby_task_8 x cross join lateral (
+        select n.db, n.name from cubby_table_8 n where n.id = x.table_id limit 1
+      ) as d where x.org_id = t.org_id and x.follows = t.name and d.db = t.db
+    ) as k on true where t.id = $1::bigint`,
+}
+
+/** A write adds the runs of the tasks in the list. */
+async function* checkFollowers(read: Read, tableId: number): AsyncIterable<string> {
+  const [found] = await read(bind(followersOf, tableId))
+  const { rows } = found!
+  // It may have been purged since.
+  if (rows.length === 0) return
+  const followers = storedFollowers(toFollowing(rows.filter(([id]) => id !== null)))
+  if (followers !== rows[0]![3]) yield `table ${tableId} does not list the tasks that follow it`
+}
+
 const readSecrets: Statement = { name: 'check_secrets', text: `select ${secretColumns} from cubby_store s` }
 
 const nextTables: Statement = {
   name: 'check_next_tables',
-  text: 'select t.id, t.indices, t.kind, t.keep_hours, t.changes_since from cubby_table_8 t where t.id > $1::bigint order by t.id limit $2::bigint',
+  text: `select t.id, t.indices, t.kind, t.keep_hours, t.changes_since, t.kind = 'table' and t.deleted_at_ms is null and (
+      t.followers <> '[]' or exists (select 1 from cubby_task_8 k where k.org_id = t.org_id and k.follows = t.name))
+    from cubby_table_8 t where t.id > $1::bigint order by t.id limit $2::bigint`,
 }
 
 const nextRecordsWith = (kind: 'table' | 'bucket', more: string): Statement => ({
@@ -204,7 +229,7 @@ async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable
   let last = Number.MIN_SAFE_INTEGER
   for (;;) {
     const [found] = await read(bind(nextTables, last, tablesPerStep))
-    for (const [tableId, declared, kind, keepHours, changesSince] of found!.rows) {
+    for (const [tableId, declared, kind, keepHours, changesSince, isFollowed] of found!.rows) {
       const id = Number(tableId)
       if (namesManyTables) yield* checkStrays(read, last, id, noteTable)
       const rule = ruleOf(kind!, declared!)
@@ -218,6 +243,7 @@ async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable
       } else {
         yield* checkTable(read, id, rule, noteTable)
       }
+      if (isFollowed === 't') yield* noted(id, noteTable, checkFollowers(read, id))
       if (changesSince !== null) yield* noted(id, noteTable, checkLog(read, id, keepHours !== null))
       last = id
     }

@@ -13,7 +13,7 @@ import { type BoundStatement, bind, type Row, type Session, type Statement, type
 import { isRaised } from '../connection/failure.ts'
 import { Postponed } from '../connection/lost-part.ts'
 import { blobOfEntry, isFile, makeDead, makeDeadAll } from '../files/statements.ts'
-import { raising } from '../records/statements.ts'
+import { isLoggedSql, raising } from '../records/statements.ts'
 import { anyRun, removeRuns } from '../runs/statements.ts'
 import { removeTask } from '../tasks/statements.ts'
 import { checkStore } from './check.ts'
@@ -26,13 +26,13 @@ const databaseClock: Statement = {
 }
 
 // Several processes sweep at once: each skips the rows that another one has locked. The blobs of files become dead, due
-// at $3, in the same statement; the result is the number of rows removed, and the tables that have others and keep changes: their
-// logs' counters must be locked before their rows.
+// at $3, in the same statement; the result is the number of rows removed, and the tables that have others, whose
+// removals are counted: the counters must be locked before the rows.
 export const sweepInOne: Statement = {
   name: 'sweep',
   text: `with found as (
       select e.table_id, e.hash_key, e.range_key,
-        coalesce((select t.keep_hours is not null from cubby_table_8 t where t.id = e.table_id), false) as is_logged
+        coalesce((select ${isLoggedSql} from cubby_table_8 t where t.id = e.table_id), false) as is_logged
       from cubby_record_8 e where e.ttl_seconds <= $1::bigint
       order by e.ttl_seconds limit $2::bigint for update of e skip locked
     ), gone as (
@@ -62,16 +62,10 @@ const removeExpired = (returning: string): Statement => ({
       and r.ttl_seconds <= $2::bigint${returning}`,
 })
 
-/** Fails if the table keeps changes. It follows the statement that removes rows: from then on `awaitLeaseExpiry` finds this write. */
+/** Fails if removals from the table are counted. It follows the statement that removes rows: from then on `awaitLeaseExpiry` finds this write. */
 const requirePlain: Statement = {
   name: 'require_plain',
-  text: `select ${raising(`coalesce((select t.keep_hours is null from cubby_table_8 t where t.id = $1::bigint), true)`)}`,
-}
-
-/** Tells whether the table keeps changes. */
-const keepsChanges: Statement = {
-  name: 'keeps_changes',
-  text: 'select t.keep_hours is not null from cubby_table_8 t where t.id = $1::bigint',
+  text: `select ${raising(`coalesce((select not ${isLoggedSql} from cubby_table_8 t where t.id = $1::bigint), true)`)}`,
 }
 
 /** Reads at most $2 tables and buckets after the id $1. */
@@ -84,7 +78,7 @@ const tablesToSweep: Statement = {
 /** $1 deleted before this time, $2 without these tables. */
 const takeTable: Statement = {
   name: 'take_table',
-  text: `select t.id, ${organizations.purgedKind} from cubby_table_8 t where t.deleted_at_ms <= $1::bigint
+  text: `select t.id, t.kind from cubby_table_8 t where t.deleted_at_ms <= $1::bigint
     and t.id <> all ($2::bigint[]) order by t.deleted_at_ms limit 1 for update skip locked`,
 }
 
@@ -132,8 +126,7 @@ export const removeIdempotencyKeys: Statement = {
  * before the table's own row goes.
  */
 const purges = {
-  table: { rows: removeRows(''), any: anyRow, more: [removeIdempotencyKeys], alsoLast: [] },
-  log: { rows: removeRows(''), any: anyRow, more: [removeIdempotencyKeys, removeOldest], alsoLast: [removeFeed] },
+  table: { rows: removeRows(''), any: anyRow, more: [removeIdempotencyKeys, removeOldest], alsoLast: [removeFeed] },
   bucket: { rows: removeRows(returningBlobs), any: anyRow, more: [removeIdempotencyKeys], alsoLast: [] },
   task: { rows: removeRuns, any: anyRun, more: [removeIdempotencyKeys], alsoLast: [removeTask] },
 }
@@ -201,18 +194,16 @@ export class PostgresMaintenance implements Maintenance {
     return sum
   }
 
-  /** Removes expired records of a table that keeps changes, with an entry for each in its log. */
+  /** Removes expired records of a table whose writes are counted. */
   #sweepLogged(tableId: string, before: number, rowsMax: number, now: number): Promise<number> {
     const id = Number(tableId)
-    return this.#options.logs.run(noOrg, [id], async ({ send, commit }, logs) => {
-      const steps = [bind(keepsChanges, id), bind(removals.logged, id, before, rowsMax)]
-      const [kept, removed] = logs.takeLocks(await send(...logs.locks, ...steps))
+    return this.#options.logs.run(noOrg, [id], now, async ({ send, commit }, logs) => {
+      const [removed] = logs.takeLocks(await send(...logs.locks, bind(removals.logged, id, before, rowsMax)))
       const entries = removed!.rows.map(([hash, range, ttl]) => ({
         ...{ hashKey: fromHex(hash!), rangeKey: fromHex(range!), atMs: now },
         ...{ kind: entryKind.expire, version: Number(ttl) * 1000 },
       }))
-      // The log may have been ended in between.
-      if (kept!.rows[0]?.[0] === 't') logs.append(id, entries)
+      logs.append(id, entries)
       await commit(...logs.statements)
       return removed!.count
     })

@@ -3,9 +3,6 @@ import type { Statement } from '../connection/driver.ts'
 // The statements on the registry that purge an organization. Several processes purge at once: each skips the rows that another
 // one has locked.
 
-/** The kind of table $1 for a purge: `log` if it has a log too. */
-export const purgedKind = `case when t.changes_since is null then t.kind else 'log' end`
-
 /** $1 deleted before this time, $2 without these organizations. */
 export const takeOrganization: Statement = {
   name: 'take_org',
@@ -29,7 +26,7 @@ const byName = 'order by t.org_id, t.db, t.kind, t.name limit 1'
 /** Locks a table, bucket or task of organization $1, as a purge of tables does, and returns its id and kind. */
 export const takeTables: Statement[] = states.map(({ state, where }) => ({
   name: `take_table_of_org_${state}`,
-  text: `select t.id, ${purgedKind} from cubby_table_8 t
+  text: `select t.id, t.kind from cubby_table_8 t
     where t.org_id = $1::bigint and ${where} ${byName} for update skip locked`,
 }))
 

@@ -83,7 +83,8 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
     kind text not null default 'table',
     public_id ${nameType},
     keep_hours bigint,
-    changes_since bigint
+    changes_since bigint,
+    followers text not null default '[]'
   )`,
   `create unique index if not exists cubby_table_by_name on cubby_table_8 (org_id, db, kind, name)
     where deleted_at_ms is null`,
@@ -136,8 +137,10 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
     next_run_at bigint,
     served_at bigint,
     secrets text not null,
-    org_id bigint not null default 0
+    org_id bigint not null default 0,
+    follows ${nameType}
   )`,
+  'create index if not exists cubby_task_following on cubby_task_8 (org_id, follows) where follows is not null',
   'create index if not exists cubby_task_pushing_by_org on cubby_task_8 (org_id, table_id) where pushes',
   'create index if not exists cubby_task_by_next_run on cubby_task_8 (next_run_at) where next_run_at is not null',
   'create index if not exists cubby_task_by_org on cubby_task_8 (org_id, next_run_at) where next_run_at is not null',
@@ -189,8 +192,8 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
   'create index if not exists cubby_idempotency_key_by_org on cubby_idempotency_key (org_id, created_at)',
   'create index if not exists cubby_idempotency_key_by_time on cubby_idempotency_key (created_at)',
   'alter table cubby_idempotency_key add primary key (scope_id, scope_kind, key_hash)',
-  // The counter of a table's log: the number of its newest entry. Every write of a table that keeps changes locks it first. Free
-  // space in its pages makes the updates cheap.
+  // The counter of a table's log: the number of its newest entry. Every write of a table that keeps changes or is followed locks it
+  // first. Free space in its pages makes the updates cheap.
   `create table if not exists cubby_feed (
     table_id bigint primary key,
     seq bigint not null

@@ -27,7 +27,7 @@ import { compareKeys, inLockOrder, keyValues } from './lock-order.ts'
 import { PatchTurns } from './patch-turns.ts'
 import { type DecidedPart, decideWrite, mustDecide, type WritePart } from './record-patches.ts'
 import * as sql from './statements.ts'
-import { isLogged, keepsNow, requireActive, stateStatement } from './write-guard.ts'
+import { isLogged, requireActive, stateStatement } from './write-guard.ts'
 
 const putsTogetherMax = 16
 const putsTogetherBytesMax = 1024 * 1024
@@ -412,7 +412,7 @@ export class RecordWrites {
     nowMs: number,
   ): Promise<number> {
     const rounds = inRounds(puts).map((round) => ({ round, steps: this.#loadSteps(table, round, onlyAbsent, nowMs) }))
-    return this.#logs.run(holderOf(caller), [table.id], async ({ send, commit }, logs) => {
+    return this.#logs.run(holderOf(caller), [table.id], nowMs, async ({ send, commit }, logs) => {
       const bound = rounds.flatMap(({ steps }) => steps)
       const [state, ...answers] = logs.takeLocks(await send(...logs.locks, stateStatement(caller, table), ...bound))
       requireActive(table, state!.rows[0]!)
@@ -425,7 +425,7 @@ export class RecordWrites {
           return version === undefined ? [] : [entryOf(put, entryKind.put, version, nowMs)]
         })
         written += entries.length
-        if (keepsNow(state!.rows[0]!)) logs.append(table.id, entries)
+        logs.append(table.id, entries)
       }
       await commit(...logs.statements)
       return written

@@ -26,12 +26,15 @@ export const organizationIsActive = `coalesce((select ${isOfActive('t.org_id')}
 export const keyIsActive = (parameter: number): string =>
   `($${parameter}::bigint is null or coalesce((select k.revoked_at is null from cubby_api_key_8 k where k.seq = $${parameter}::bigint), false))`
 
-/** True if the table and its organization are not deleted, and the table keeps no changes. */
-const tableIsPlain = tableIsActive.replace('is null and', 'is null and t.keep_hours is null and')
+/** True if the writes of the table `t` are counted: it keeps changes, or tasks follow it. */
+export const isLoggedSql = `(t.keep_hours is not null or t.followers <> '[]')`
+
+/** True if the table and its organization are not deleted, and its writes are not counted. */
+const tableIsPlain = tableIsActive.replace('is null and', `is null and not ${isLoggedSql} and`)
 
 /**
- * A write statement has this condition, so that it is applied only if table and key are active. One that adds nothing to a log
- * must not write into a table that has begun to keep its changes.
+ * A write statement has this condition, so that it is applied only if table and key are active. One that brings nothing along
+ * must not write into a table that has begun to keep its changes or to be followed.
  */
 const guard = (keyParameter: number): string => `${tableIsPlain} and ${keyIsActive(keyParameter)}`
 
@@ -245,7 +248,7 @@ export const deleteInBatch = (kind: ConditionKind): Statement => ({
     select w.live, ${raising(deleteHolds[kind])}, w.updated_at, w.ttl_seconds, w.id from w`,
 })
 
-// ── Writes of tables that keep changes, under the lock of the log's counter ────────────────────────────────
+// ── Counted writes, under the lock of the table's counter ──────────────────────────────────────────────────
 
 /** Reads and locks a row, also of an expired record. Its data is read if $4 is true. */
 export const lockRow: Statement = {
@@ -273,20 +276,20 @@ export const removeRow: Statement = {
 
 // ── The guard of a batch, and why a write was not applied ──────────────────────────────────────────────────
 
-/** $1 the table, $2 the API key. Fails if either is not active, or if the table keeps changes. */
+/** $1 the table, $2 the API key. Fails if either is not active, or if the writes of the table are counted. */
 export const guardBatch: Statement = { name: 'guard', text: `select ${raising(guard(2))}` }
 
-/** The same for writes that add to the log of the table. */
+/** The same for counted writes. */
 export const guardLogged: Statement = {
   name: 'guard_logged',
   text: `select ${raising(`${tableIsActive} and ${keyIsActive(2)}`)}`,
 }
 
-/** Reads whether the table, the API key and the organization are active, and whether the table keeps changes. */
+/** Reads whether the table, the API key and the organization are active, and whether the writes of the table are counted. */
 export const guardState: Statement = {
   name: 'guard_state',
   text: `select ${tableIsActive}, ${keyIsActive(2)}, ${organizationIsActive},
-    coalesce((select t.keep_hours is not null from cubby_table_8 t where t.id = $1::bigint), false)`,
+    coalesce((select ${isLoggedSql} from cubby_table_8 t where t.id = $1::bigint), false)`,
 }
 
 /** Reads the version of a live record. $4 now in seconds. */

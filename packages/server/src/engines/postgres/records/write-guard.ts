@@ -22,31 +22,32 @@ export const stateStatement = (caller: Caller, table: Table): BoundStatement => 
   values: [table.id, caller.apiKey?.seq ?? null],
 })
 
-/** Tells whether the writes of the table add to its log. */
-export const isLogged = ({ changes }: Table): boolean => changes !== null && changes.keepHours !== null
+/** Tells whether the writes of the table are counted: they add to its log, or runs to the tasks that follow it. */
+export const isLogged = ({ changes, followers }: Table): boolean =>
+  followers.length > 0 || (changes !== null && changes.keepHours !== null)
 
-/** A write that adds nothing to a log was refused: the table has begun to keep its changes. It must be written as `table`. */
+/**
+ * A write that is not counted was refused: the table has begun to keep its changes or to be followed. It must be written as
+ * `table`.
+ */
 export class LogBegun extends Error {
   override readonly name = 'LogBegun'
   readonly table: Table
 
   constructor(table: Table) {
-    super('the table has begun to keep its changes')
+    super('the table has begun to keep its changes or to be followed')
     this.table = { ...table, changes: { keepHours: 1, sinceMs: 0 } }
   }
 }
 
 /** Takes the row that `stateStatement` returns. */
 export const requireActive = (table: Table, state: Row): void => {
-  const [tableIsActive, keyIsActive, organizationIsActive] = state
+  const [tableIsActive, keyIsActive, organizationIsActive, isCounted] = state
   if (organizationIsActive === 'f') throw organizationDeleted()
   if (keyIsActive === 'f') throw revokedApiKey()
   if (tableIsActive === 'f') throw tableGone(table)
-  if (keepsNow(state) && !isLogged(table)) throw new LogBegun(table)
+  if (isCounted === 't' && !isLogged(table)) throw new LogBegun(table)
 }
-
-/** Tells whether the table of that row keeps changes. */
-export const keepsNow = ([, , , keeps]: Row): boolean => keeps === 't'
 
 /** Rejects writes whose API key was revoked, or whose table, bucket or organization was deleted. */
 export class WriteGuard {

@@ -1,6 +1,7 @@
 import type { KeyKind, LinkState } from '../../../core/api-keys/api-key.ts'
 import { decodeSecrets, encodeSecrets, type StoreSecret } from '../../../core/store-secrets.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
+import type { Follower } from '../../../core/tasks/following.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Table, TableKind } from '../../../store/tables.ts'
@@ -36,9 +37,9 @@ export const toApiKey = (row: Row, epoch = Number(row[keyColumnCount])): ApiKey 
 })
 
 export const tableColumns =
-  't.id, t.org_id, t.db, t.name, t.indices, t.created_at, t.deleted_at_ms, t.kind, t.public_id, t.keep_hours, t.changes_since'
+  't.id, t.org_id, t.db, t.name, t.indices, t.created_at, t.deleted_at_ms, t.kind, t.public_id, t.keep_hours, t.changes_since, t.followers'
 
-const tableColumnCount = 11
+const tableColumnCount = 12
 
 export const toTable = (row: Row, epoch = Number(row[tableColumnCount])): Table => ({
   id: Number(row[0]),
@@ -51,6 +52,7 @@ export const toTable = (row: Row, epoch = Number(row[tableColumnCount])): Table 
   kind: row[7] as TableKind,
   publicId: row[8] ?? null,
   changes: row[10] == null ? null : { keepHours: numberOrNull(row[9]), sinceMs: Number(row[10]) },
+  followers: JSON.parse(row[11]!) as Follower[],
   epoch,
 })
 

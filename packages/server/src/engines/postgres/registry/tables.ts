@@ -1,5 +1,4 @@
 import type { Awaitable } from '../../../core/awaitable.ts'
-import { entryKind } from '../../../core/changes/log-entry.ts'
 import { isBucketId } from '../../../core/files/bucket-id.ts'
 import { recoveryMs } from '../../../core/limits.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
@@ -9,6 +8,7 @@ import { addFeed } from '../changes/statements.ts'
 import type { TableLogs } from '../changes/table-logs.ts'
 import { type Database, holderOf, organization, type Transaction } from '../connection/database.ts'
 import { type BoundStatement, bind, type Row, type Statement, type Value } from '../connection/driver.ts'
+import { listFollowers } from '../tasks/followers.ts'
 import { changeRegistry, openings, type Registry, refusingGone } from './registry.ts'
 import { epochColumn, named, tableColumns, toTable } from './rows.ts'
 
@@ -85,11 +85,10 @@ const recoverableTables: Statement = {
 
 const unmarkDeleted: Statement = {
   name: 'unmark_deleted',
-  text: `update cubby_table_8 as t set deleted_at_ms = null where t.id = $1::bigint and not t.purging
-    returning ${tableColumns}, ${epochColumn}`,
+  text: 'update cubby_table_8 as t set deleted_at_ms = null where t.id = $1::bigint and not t.purging returning t.id',
 }
 
-const moveEpoch: Statement = { name: 'move_epoch', text: 'update cubby_store set epoch_8 = epoch_8 + 1' }
+export const moveEpoch: Statement = { name: 'move_epoch', text: 'update cubby_store set epoch_8 = epoch_8 + 1' }
 
 /** $1 table, $2 how long it keeps its changes, $3 since when. */
 const setChanges: Statement = {
@@ -182,14 +181,14 @@ class TablesOfKind extends TableReads {
   }
 }
 
-/** `alsoFor` makes further writes of the transaction if the table is restored. */
+/** `alsoFor` makes further writes of the transaction if the table is restored, or says why it cannot be. */
 export const restoreTable = (
   db: Database,
   caller: Caller,
   nameValues: TableNameValues,
   deletedAtMs: number | undefined,
   nowMs: number,
-  alsoFor: (table: Table, send: Transaction['send']) => Promise<BoundStatement[]> = async () => [],
+  alsoFor: (table: Table, send: Transaction['send']) => Promise<BoundStatement[] | RestoreResult> = async () => [],
 ): Promise<RestoreResult> => {
   const recoverable = (at: number | null) => bind(recoverableTables, ...nameValues, nowMs - recoveryMs, at)
   const restoring = db.transaction(holderOf(caller), async ({ send, commit }): Promise<RestoreResult> => {
@@ -205,10 +204,12 @@ export const restoreTable = (
     if (row === undefined) return { outcome: 'missing' }
     const table = toTable(row)
     if (present !== undefined) return { outcome: 'taken', deletedAtMs: table.deletedAtMs! }
-    const [restored] = await commit(bind(unmarkDeleted, table.id), ...(await alsoFor(table, send)))
+    const also = await alsoFor(table, send)
+    if (!Array.isArray(also)) return also
+    const written = await commit(bind(unmarkDeleted, table.id), ...also, bind(activeTable, ...nameValues))
     // A purge by a process whose clock runs ahead may have been faster.
-    const back = restored!.rows[0]
-    return back === undefined ? { outcome: 'missing' } : { outcome: 'restored', table: toTable(back) }
+    if (written[0]!.rows.length === 0) return { outcome: 'missing' }
+    return { outcome: 'restored', table: toTable(written.at(-1)!.rows[0]!) }
   })
   return refusingGone(db, caller, restoring)
 }
@@ -222,37 +223,36 @@ export class PostgresTables extends TablesOfKind implements Tables {
   }
 
   create(caller: Caller, db: string, name: string, indices: Indices, nowMs: number, keepHours?: number) {
-    return keepHours === undefined
-      ? this.createOfKind(caller, db, name, { indices, publicId: null }, nowMs)
-      : this.#createWithLog(caller, db, name, indices, nowMs, keepHours)
-  }
-
-  #createWithLog(caller: Caller, db: string, name: string, indices: Indices, nowMs: number, keepHours: number) {
     const nameValues = this.nameValues(caller.orgId, db, name)
     const insert = bind(insertTable, ...nameValues, JSON.stringify(indices), null, nowMs)
     const creating = this.registry.db.transaction(holderOf(caller), async ({ send, commit }) => {
-      const [, , made] = await send(...openings(caller), insert)
-      const row = made!.rows[0]
-      if (row === undefined) {
-        const [active] = await commit(bind(activeTable, ...nameValues))
-        return { table: toTable(active!.rows[0]!), created: false }
-      }
-      const id = Number(row[0])
-      const [written] = await commit(
-        bind(setChanges, id, keepHours, nowMs),
-        ...(await this.#begin(send, id, nowMs, nowMs)),
-      )
-      return { table: toTable(written!.rows[0]!), created: true }
+      const [, , made, found] = await send(...openings(caller), insert, bind(activeTable, ...nameValues))
+      const table = toTable(found!.rows[0]!)
+      if (made!.rows.length === 0) return { table, created: false }
+      const { id } = table
+      const begun =
+        keepHours === undefined
+          ? []
+          : [bind(setChanges, id, keepHours, nowMs), ...(await this.#begin(send, id, nowMs, nowMs))]
+      const written = await commit(...begun, ...(await listFollowers(send, table)), bind(activeTable, ...nameValues))
+      return { table: toTable(written.at(-1)!.rows[0]!), created: true }
     })
     return refusingGone(this.registry.db, caller, creating)
   }
 
+  override restore(caller: Caller, db: string, name: string, deletedAtMs: number | undefined, nowMs: number) {
+    const nameValues = this.nameValues(caller.orgId, db, name)
+    return restoreTable(this.registry.db, caller, nameValues, deletedAtMs, nowMs, (table, send) =>
+      listFollowers(send, table),
+    )
+  }
+
   /** Locks the counter of the log, and returns the statements that begin the log. Entries of an earlier one are left to the sweep. */
   async #begin(send: Transaction['send'], id: number, sinceMs: number, nowMs: number): Promise<BoundStatement[]> {
-    const logs = this.#logs.open([id])
+    const logs = this.#logs.open([id], nowMs)
     const [, ...locked] = await send(bind(addFeed, id), ...logs.locks)
     logs.takeLocks(locked)
-    logs.append(id, [{ kind: entryKind.begin, atMs: nowMs, hashKey: '', rangeKey: '', version: sinceMs }])
+    logs.begin(id, sinceMs, nowMs)
     return logs.statements
   }
 

@@ -25,16 +25,9 @@ import {
 import { guardBatch, guardLogged } from '../records/statements.ts'
 import { isLogged, LogBegun } from '../records/write-guard.ts'
 import { commitOnce, type PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
-import { lockForBatch } from '../tasks/statements.ts'
+import { type Clock, lockForBatch } from '../tasks/statements.ts'
 import { addLocks, decideAdd, decideFinish, finishLocks } from './run-changes.ts'
-import {
-  type Clock,
-  type Decision,
-  requireTask,
-  retryDuplicates,
-  stateStatement,
-  toLockedTask,
-} from './run-transaction.ts'
+import { type Decision, requireTask, retryDuplicates, stateStatement, toLockedTask } from './run-transaction.ts'
 import * as sql from './statements.ts'
 
 /** Writes records and runs in one transaction: a round trip for each run or finish, and one for the records and the commit. */
@@ -93,10 +86,12 @@ export class BatchWrites {
     const holder = holderOf(caller)
     return logged.length === 0
       ? this.#db.transaction(holder, (transaction) => this.#write(transaction, caller, batch, nowMs))
-      : this.#logs.run(holder, logged, (transaction, logs) => this.#write(transaction, caller, batch, nowMs, logs))
+      : this.#logs.run(holder, logged, nowMs, (transaction, logs) =>
+          this.#write(transaction, caller, batch, nowMs, logs),
+        )
   }
 
-  /** With `logs`, the logs of the tables that keep changes: their counters are locked before all else. */
+  /** With `logs`, what the counted writes bring along: their counters are locked before all else. */
   async #write(
     transaction: Transaction,
     caller: Caller,
@@ -142,6 +137,7 @@ export class BatchWrites {
     const { bound, readChanges } = decidedStatements(decided, nowMs)
     if (logs === undefined) return commitOnce(transaction, caller, nowMs, [...guards, ...bound], () => result)
     const answers = (await send(...guards, ...bound)).slice(guards.length)
+    logs.leaveOut(tasks.flatMap(({ op, task }) => (op === 'finish' ? [task.id] : [])))
     for (const [i, { table }] of parts.entries()) if (isLogged(table)) logs.append(table.id, readChanges(answers, i))
     return commitOnce(transaction, caller, nowMs, logs.statements, () => result)
   }

@@ -21,9 +21,6 @@ export interface LockedTask extends DumpedTask {
   nowMs: number
 }
 
-/** Returns null for the time of the database. Only tests give another time. */
-export type Clock = (nowMs: number) => number | null
-
 export const stateStatement = (taskId: number, caller: Caller | undefined, at: number | null): BoundStatement => ({
   statement: taskState,
   values: [taskId, caller?.apiKey?.seq ?? null, at],

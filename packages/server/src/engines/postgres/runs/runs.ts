@@ -39,21 +39,14 @@ import type { RecordWrites } from '../records/record-writes.ts'
 import { guardBatch } from '../records/statements.ts'
 import { stateStatement as guardStatement, requireActive } from '../records/write-guard.ts'
 import type { PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
-import { lockLimit, notPaused, readKeep } from '../tasks/statements.ts'
+import { type Clock, lockLimit, notPaused, readKeep } from '../tasks/statements.ts'
 import { BatchWrites } from './batch-writes.ts'
 import { findDuePushes, type PushPolls, type Without } from './due-pushes.ts'
 import { FinishedSweep, LeasePolls, SchedulePolls, wakeRuns } from './due-runs.ts'
 import * as steps from './run-changes.ts'
 import { countRunPage, type PageRequest, readRunPage } from './run-pages.ts'
 import { changedValues, toRun } from './run-rows.ts'
-import {
-  type Clock,
-  changeLockedRuns,
-  type Decision,
-  type LockedTask,
-  requireTask,
-  stateStatement,
-} from './run-transaction.ts'
+import { changeLockedRuns, type Decision, type LockedTask, requireTask, stateStatement } from './run-transaction.ts'
 import * as sql from './statements.ts'
 import { TaskTurns } from './task-turns.ts'
 

@@ -100,6 +100,37 @@ export const holdKey: Statement = {
     update cubby_run_8 as r set held = true where ${ofKey('queued')} and exists (select 1 from o)`,
 }
 
+/**
+ * Adds the runs of so many writes of followed records, or merges each into the queued run of its key, as `mergeRun` in transitions.ts
+ * does. $1 task, $2 the time of a test, then id, key and payload of each. No two have the same key. Returns the id of each run.
+ */
+export const followRows = (count: number): Statement => {
+  const row = (_: unknown, i: number): string => {
+    const [id, key, payload] = [0, 1, 2].map((column) => `$${3 + 3 * i + column}`)
+    return `(${newId}, $1::bigint, ${id}, 'queued', ${key}::bytea, ${statementNow(2)}, 0, false, ${statementNow(2)},
+      ${statementNow(2)}, ${payload})`
+  }
+  return {
+    name: `run_follow_rows_${count}`,
+    text: `insert into cubby_run_8 as r (seq, task_id, id, status, key, run_at, attempt, held, created_at, updated_at, payload)
+      values ${Array.from({ length: count }, row).join(', ')}
+      on conflict (task_id, key) where status = 'queued' and key is not null do update set payload = excluded.payload,
+        run_at = case when r.attempt = 0 then least(r.run_at, excluded.run_at) else r.run_at end,
+        updated_at = greatest(excluded.updated_at, r.updated_at + 1)
+      returning r.id`,
+  }
+}
+
+/** Does the same as `holdKey` for the queued runs of the keys $2. */
+export const holdKeys: Statement = {
+  name: 'run_hold_keys',
+  text: `with o as (select l.key from cubby_run_8 as l where l.task_id = $1::bigint and l.id = any (array(
+        select k.id from cubby_run_8 as k where k.task_id = $1::bigint and k.key = any ($2::bytea[]) and k.status = 'running'
+      )) order by l.id for update)
+    update cubby_run_8 as r set held = true where r.task_id = $1::bigint and r.status = 'queued'
+      and r.key = any (array(select o.key from o))`,
+}
+
 /** Locks the queued run with the same key as the run $2. */
 export const lockQueuedOfSameKey: Statement = {
   name: 'run_lock_queued_of_same_key',

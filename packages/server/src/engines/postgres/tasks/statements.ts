@@ -1,9 +1,12 @@
 import type { Statement } from '../connection/driver.ts'
 import { keyIsActive, organizationIsActive, tableIsActive } from '../records/statements.ts'
 import { named } from '../registry/rows.ts'
-import { storedTaskColumns, storedTaskParameters, taskColumns } from './task-rows.ts'
+import { follows, storedTaskColumns, storedTaskParameters, taskColumns } from './task-rows.ts'
 
 // These statements on declarations of tasks are part of the registry: none of them names runs.
+
+/** Returns null for the time of the database. Only tests give another time. */
+export type Clock = (nowMs: number) => number | null
 
 const clock = (of: string): string => `floor(extract(epoch from ${of}) * 1000)::bigint`
 
@@ -88,8 +91,8 @@ export const insertTask: Statement = {
 export const updateTask: Statement = {
   name: 'task_update',
   text: `update cubby_task_8 set declaration = $2, updated_at = $3::bigint, paused = $4::boolean, pushes = $5::boolean,
-    concurrency = $6::bigint, keep_seconds = $7::bigint, next_run_at = $8::bigint, served_at = $9::bigint, secrets = $10
-    where table_id = $1::bigint`,
+    concurrency = $6::bigint, keep_seconds = $7::bigint, next_run_at = $8::bigint, served_at = $9::bigint, secrets = $10,
+    follows = ${follows} where table_id = $1::bigint`,
 }
 
 export const removeTask: Statement = {

@@ -1,5 +1,5 @@
 import { type RunCounts, runStatuses } from '../../../core/tasks/run.ts'
-import { declareTask, deleteTask, restoreTask } from '../../../core/tasks/task-changes.ts'
+import { declareTask, deleteTask, needsTable, restoreTask } from '../../../core/tasks/task-changes.ts'
 import { addTaskSecret } from '../../../core/tasks/task-secret.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { Condition } from '../../../store/records.ts'
@@ -16,11 +16,13 @@ import {
   activeTable,
   insertTable,
   markDeleted,
+  moveEpoch,
   moveEpochForTable,
   restoreTable,
   TableReads,
 } from '../registry/tables.ts'
 import { countByStatus, oldestRun } from '../runs/statements.ts'
+import { planFollowing } from './followers.ts'
 import * as sql from './statements.ts'
 import { taskValues, toTask } from './task-rows.ts'
 
@@ -111,7 +113,7 @@ export class PostgresTasks extends TableReads implements Tasks {
     }
   }
 
-  declare(
+  async declare(
     caller: Caller,
     db: string,
     name: string,
@@ -120,10 +122,16 @@ export class PostgresTasks extends TableReads implements Tasks {
     callersMs: number,
   ): Promise<DeclareResult> {
     const { bound, read } = this.#finding(caller, db, name, callersMs)
+    const { orgId } = caller
+    let listsChange = false
     const run = this.registry.db.transaction(holderOf(caller), async ({ send, commit }): Promise<DeclareResult> => {
       const { table, task: present, nowMs } = read((await send(...bound)).map(({ rows }) => rows))
       const declared = declareTask(present, declaration, condition, nowMs)
       if (!declared.applied) return declared
+      const before = present?.declaration.on ?? null
+      const following = await planFollowing(send, { orgId, db }, present?.tableId, before, declaration.on)
+      if (following.isMissing && needsTable(present, declaration)) return { applied: false, reason: 'table' }
+      if (following.full !== undefined) return { applied: false, reason: 'tooMany', tasks: following.full }
       let active = table
       if (active === undefined) {
         const nameValues = this.nameValues(caller.orgId, db, name)
@@ -135,12 +143,27 @@ export class PostgresTasks extends TableReads implements Tasks {
       }
       const task = { ...declared.task, tableId: active.id }
       const write = present === undefined ? sql.insertTask : sql.updateTask
-      const [, oldest] = await commit(bind(write, ...taskValues(task)), bind(oldestRun, active.id))
+      const lists = following.statementsFor(active)
+      listsChange = lists.length > 0
+      const [, oldest] = await commit(
+        bind(write, ...taskValues(task)),
+        bind(oldestRun, active.id),
+        ...lists,
+        ...(listsChange ? [bind(moveEpoch)] : []),
+      )
       const { secretStored } = declared
       const state = stateOf(task, oldest!.rows, nowMs)
       return { applied: true, created: table === undefined, secretStored, task: active, state }
     })
-    return refusingGone(this.registry.db, caller, run)
+    const result = await refusingGone(this.registry.db, caller, run)
+    if (listsChange) await this.#everywhere()
+    return result
+  }
+
+  /** Resolves when every process knows who follows a table. */
+  async #everywhere(): Promise<void> {
+    this.registry.cache.forgetLease()
+    await this.registry.awaitLeaseExpiry()
   }
 
   async addSecret(caller: Caller, task: Table, secret: string, revokesOld: boolean, callersMs: number): Promise<void> {
@@ -177,12 +200,16 @@ export class PostgresTasks extends TableReads implements Tasks {
         const deleted = deleteTask(present, condition)
         if (!deleted.applied) return deleted
         const nameValues = this.nameValues(caller.orgId, db, name)
-        const [, , oldest, marked] = await commit(
-          bind(sql.updateTask, ...taskValues(deleted.task)),
+        const following = await planFollowing(send, table, table.id, present.declaration.on, null)
+        const lists = following.statementsFor(table)
+        const written = await commit(
+          ...lists,
           bind(moveEpochForTable, ...nameValues),
-          bind(oldestRun, table.id),
           bind(markDeleted, ...nameValues, nowMs),
+          bind(oldestRun, table.id),
+          bind(sql.updateTask, ...taskValues(deleted.task)),
         )
+        const [, marked, oldest] = written.slice(lists.length)
         const state = stateOf(deleted.task, oldest!.rows, nowMs)
         return { applied: true, task: toTable(marked!.rows[0]!), state }
       },
@@ -194,7 +221,7 @@ export class PostgresTasks extends TableReads implements Tasks {
     return result
   }
 
-  restore(
+  async restore(
     caller: Caller,
     db: string,
     name: string,
@@ -202,11 +229,27 @@ export class PostgresTasks extends TableReads implements Tasks {
     callersMs: number,
   ): Promise<RestoreResult> {
     const nameValues = this.nameValues(caller.orgId, db, name)
-    return restoreTable(this.registry.db, caller, nameValues, deletedAtMs, callersMs, async (table, send) => {
-      const [locked, now] = await send(bind(sql.lockTask, table.id), bind(sql.readClock, this.#clock(callersMs)))
-      const [row] = locked!.rows
-      if (row === undefined) return []
-      return [bind(sql.updateTask, ...taskValues(restoreTask(toTask(row), Number(now!.rows[0]![0]))))]
-    })
+    let listsChange = false
+    const restored = await restoreTable(
+      this.registry.db,
+      caller,
+      nameValues,
+      deletedAtMs,
+      callersMs,
+      async (table, send) => {
+        const [locked, now] = await send(bind(sql.lockTask, table.id), bind(sql.readClock, this.#clock(callersMs)))
+        const [row] = locked!.rows
+        if (row === undefined) return []
+        const task = restoreTask(toTask(row), Number(now!.rows[0]![0]))
+        const { on } = task.declaration
+        const { full, statementsFor } = await planFollowing(send, table, table.id, null, on)
+        if (full !== undefined) return { outcome: 'tooMany', table: on!.table, tasks: full }
+        const lists = statementsFor(table)
+        listsChange = lists.length > 0
+        return [bind(sql.updateTask, ...taskValues(task)), ...lists, ...(listsChange ? [bind(moveEpoch)] : [])]
+      },
+    )
+    if (listsChange) await this.#everywhere()
+    return restored
   }
 }

@@ -30,7 +30,7 @@ const loadKey: Statement = {
 const loadTable: Statement = {
   name: 'load_table',
   text: `insert into cubby_table_8 (id, org_id, db, name, indices, created_at, deleted_at_ms, purging, kind, public_id,
-    keep_hours, changes_since) values (${parameters(12)}) on conflict do nothing`,
+    keep_hours, changes_since, followers) values (${parameters(13)}) on conflict do nothing`,
 }
 
 const loadBlob: Statement = {
@@ -220,10 +220,12 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
       values: [
         ...[table.id, table.orgId, table.db, table.name, JSON.stringify(table.indices)],
         ...[table.createdAtMs, table.deletedAtMs, table.purging ? 't' : 'f', table.kind, table.publicId],
-        ...[table.changes?.keepHours ?? null, table.changes?.sinceMs ?? null],
+        ...[table.changes?.keepHours ?? null, table.changes?.sinceMs ?? null, JSON.stringify(table.followers)],
       ],
     })),
-    ...tables.flatMap(({ id, changes }) => (changes === null ? [] : [bind(addFeed, id)])),
+    ...tables.flatMap(({ id, changes, followers }) =>
+      changes === null && followers.length === 0 ? [] : [bind(addFeed, id)],
+    ),
     ...logs,
     ...(fromArrays && records.length > 0 ? [recordsAtOnce(records)] : recordsOneByOne(records)),
     ...blobStatements(blobs, fromArrays),

@@ -35,11 +35,6 @@ export class ChangeLog {
     )
   }
 
-  /** Tells whether the table keeps changes. */
-  keeps(tableId: number): boolean {
-    return this.#lastSeq(tableId) !== null
-  }
-
   /** Adds an entry, if the table keeps changes. */
   append(tableId: number, kind: EntryKind, hashKey: string, rangeKey: string, version: number, nowMs: number): void {
     const last = this.#lastSeq(tableId)

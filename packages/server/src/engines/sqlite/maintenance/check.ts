@@ -14,6 +14,7 @@ import { damaged, orDamage, walkRows } from '../disk/damage.ts'
 import { checkSchema } from '../migrations/check-schema.ts'
 import { entriesSql } from '../records/record-writes.ts'
 import { readSecrets } from '../registry/rows.ts'
+import { followersNow } from '../tasks/followers.ts'
 import { acceptsUnchecked } from './add-checksums.ts'
 import { checkRuns } from './check-runs.ts'
 
@@ -141,8 +142,25 @@ function* checkRegistry(db: Connection, notes: Notes): Iterable<string> {
   yield* lines(`SELECT 'the index of idempotency keys has a wrong entry for ' || i.id AS line
     FROM idempotency_key_index i LEFT JOIN idempotency_keys k ON k.id = i.id
     WHERE printf('%012x', i.short_hash) IS NOT lower(substr(hex(k.key_hash), -12)) OR k.short_hash <> i.short_hash`)
+  yield* checkFollowers(db, notes)
   yield* lines(`SELECT 'record id ' || max(id) || ' was never given out' AS line FROM records
     HAVING max(id) >= (SELECT value FROM meta WHERE name = 'next_record_id')`)
+}
+
+/** Checks that each table lists the tasks that follow it: a write adds the runs of those in the list. */
+function* checkFollowers(db: Connection, notes: Notes): Iterable<string> {
+  const rows = db.all<OfTable & { orgId: number; db: string; name: string; followers: string }>(
+    `SELECT id AS tableId, org_id AS orgId, db, name, followers FROM tables t
+     WHERE kind = 'table' AND deleted_at IS NULL AND (followers <> '[]'
+       OR EXISTS (SELECT 1 FROM tasks k WHERE k.org_id = t.org_id AND k.follows = t.name))`,
+  )
+  const wrong = rows.filter((row) => followersNow(db, row) !== row.followers)
+  yield* report(wrong, notes, ({ tableId }) => `table ${tableId} does not list the tasks that follow it`)
+  const untold = db.all<OfTable & { follows: string | null; declared: string | null }>(
+    `SELECT table_id AS tableId, follows, iif(t.deleted_at IS NULL, declaration ->> '$.on.table', NULL) AS declared
+     FROM tasks k JOIN tables t ON t.id = k.table_id WHERE follows IS NOT declared`,
+  )
+  yield* report(untold, notes, ({ tableId }) => `task ${tableId} does not follow the table that it declares`)
 }
 
 interface OfTable {

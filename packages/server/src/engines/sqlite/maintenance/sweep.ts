@@ -2,11 +2,11 @@ import { entryKind } from '../../../core/changes/log-entry.ts'
 import { recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { TableKind } from '../../../store/tables.ts'
-import type { ChangeLog } from '../changes/change-log.ts'
 import type { Connection } from '../connection.ts'
 import { blobsOfRows, markDead } from '../files/file-writes.ts'
 import { belongsTo, removeRows } from '../records/remove-damaged.ts'
 import { changeDamaged } from '../runs/damaged-runs.ts'
+import type { FollowedWrites } from '../runs/followed-writes.ts'
 import { moveLease } from '../runs/run-rows.ts'
 import { removeIdempotencyKeys } from '../write/idempotency-key-writes.ts'
 
@@ -23,28 +23,31 @@ interface SweepStep {
 
 const idsIn = (rows: { id: number }[]): number[] => rows.map(({ id }) => id)
 
-export const sweepExpired = ({ db, log }: Writers & { log: ChangeLog }, { nowMs, rowsMax }: SweepStep): number => {
+export const sweepExpired = (
+  { db, followed }: Writers & { followed: FollowedWrites },
+  { nowMs, rowsMax }: SweepStep,
+): number => {
   const expired = idsIn(
     db.all(
       'SELECT id FROM records WHERE id IN (SELECT id FROM records WHERE ttl <= ?1 LIMIT ?2) AND +ttl <= ?1',
       ...[Math.floor((nowMs - sweepGraceMs) / 1000), rowsMax],
     ),
   )
-  const followed = followedRows(db, expired)
+  const noted = rowsToNote(db, expired)
   const blobs = blobsOfRows(db, expired)
   const removed = removeRows(db, expired)
   markDead(db, blobs, nowMs)
-  for (const { tableId, hashKey, rangeKey, ttl } of followed) {
-    log.append(tableId, entryKind.expire, hashKey, rangeKey, ttl * 1000, nowMs)
+  for (const { tableId, hashKey, rangeKey, ttl } of noted) {
+    followed.note(tableId, { kind: entryKind.expire, hashKey, rangeKey, version: ttl * 1000 }, nowMs)
   }
   return removed
 }
 
-/** Those of the rows whose tables keep changes. */
-const followedRows = (db: Connection, ids: number[]): (RecordKey & { tableId: number; ttl: number })[] =>
+/** Those of the rows whose tables keep changes or are followed by tasks. */
+const rowsToNote = (db: Connection, ids: number[]): (RecordKey & { tableId: number; ttl: number })[] =>
   db.all(
     `SELECT r.table_id AS tableId, CAST(r.hash_key AS TEXT) AS hashKey, CAST(r.range_key AS TEXT) AS rangeKey, r.ttl
-     FROM records r CROSS JOIN tables t ON t.id = r.table_id AND t.keep_hours IS NOT NULL
+     FROM records r CROSS JOIN tables t ON t.id = r.table_id AND (t.keep_hours IS NOT NULL OR t.followers <> '[]')
      WHERE r.id IN (SELECT value FROM json_each(?1))`,
     JSON.stringify(ids),
   )

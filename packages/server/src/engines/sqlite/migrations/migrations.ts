@@ -132,7 +132,7 @@ export const migrations: Migration[] = [
     },
   },
   {
-    // This one upgrades from 0.2 to 0.3. Only API keys and tables get new columns: an organization has few of them.
+    // This one upgrades from 0.2 to 0.3. Only API keys, tables and tasks get new columns: an organization has few of them.
     //
     // A command of 0.2 that is still running has checked the version already. Each of its transactions begins with a read of
     // the epoch, and does not find it under its new name, so nothing is written.
@@ -149,6 +149,9 @@ export const migrations: Migration[] = [
         ALTER TABLE tables ADD COLUMN keep_hours INTEGER;
         ALTER TABLE tables ADD COLUMN changes_since INTEGER;
         CREATE INDEX tables_with_changes ON tables (id) WHERE changes_since IS NOT NULL;
+        ALTER TABLE tables ADD COLUMN followers TEXT NOT NULL DEFAULT '[]';
+        ALTER TABLE tasks ADD COLUMN follows TEXT;
+        CREATE INDEX tasks_following ON tasks (org_id, follows) WHERE follows IS NOT NULL;
 
         CREATE TABLE idempotency_keys (
           id INTEGER PRIMARY KEY,

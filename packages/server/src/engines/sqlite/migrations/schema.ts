@@ -17,6 +17,9 @@ export const applicationId = 0x43756279
 // which (`DumpedIdempotencyKey` in store/transfer.ts). The newest keys are not in `idempotency_key_index`: see
 // write/idempotency-key-writes.ts.
 //
+// `follows` is the name of the table that an active task follows. `followers` of a table lists those tasks, so that a write needs
+// no other row to know them.
+//
 // The table `leases` is an index of the leases of running runs by organization. The checksum of a run is at the end of
 // `payload` (runs/run-rows.ts).
 
@@ -93,7 +96,8 @@ export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string
     kind TEXT NOT NULL DEFAULT 'table',
     public_id TEXT,
     keep_hours INTEGER,
-    changes_since INTEGER
+    changes_since INTEGER,
+    followers TEXT NOT NULL DEFAULT '[]'
   ) STRICT;
   CREATE UNIQUE INDEX tables_active ON tables (org_id, db, kind, name) WHERE deleted_at IS NULL;
   CREATE UNIQUE INDEX tables_deleted ON tables (org_id, db, kind, name, deleted_at) WHERE deleted_at IS NOT NULL;
@@ -147,11 +151,13 @@ export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string
     next_run_at INTEGER,
     served_at INTEGER,
     secrets TEXT NOT NULL,
-    org_id INTEGER NOT NULL DEFAULT 0
+    org_id INTEGER NOT NULL DEFAULT 0,
+    follows TEXT
   ) STRICT;
   CREATE INDEX tasks_by_next_run ON tasks (next_run_at, served_at) WHERE next_run_at IS NOT NULL;
   CREATE INDEX tasks_by_org ON tasks (org_id, next_run_at) WHERE next_run_at IS NOT NULL;
   CREATE INDEX tasks_pushing ON tasks (org_id) WHERE pushes = 1;
+  CREATE INDEX tasks_following ON tasks (org_id, follows) WHERE follows IS NOT NULL;
 
   CREATE TABLE runs (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,4 +1,4 @@
-import { deletedAt, entryKind } from '../../../core/changes/log-entry.ts'
+import { deletedAt, type EntryKind, entryKind } from '../../../core/changes/log-entry.ts'
 import { storedData, takeChecksum } from '../../../core/records/checksum.ts'
 import { holds } from '../../../core/records/condition.ts'
 import { isExpired } from '../../../core/records/expiry.ts'
@@ -12,9 +12,9 @@ import type {
   RecordOperation,
   WriteResult,
 } from '../../../store/records.ts'
-import type { ChangeLog } from '../changes/change-log.ts'
 import type { Connection } from '../connection.ts'
 import type { Fence } from '../registry/registry-writes.ts'
+import type { FollowedWrites } from '../runs/followed-writes.ts'
 import { removeDamaged } from './remove-damaged.ts'
 import { damagedRecord } from './row-check.ts'
 
@@ -60,7 +60,7 @@ const byIdAndKey = 'id = ?1 AND +table_id = ?2 AND +hash_key = CAST(?3 AS BLOB) 
  */
 export class RecordWrites {
   readonly #db: Connection
-  readonly #log: ChangeLog
+  readonly #followed: FollowedWrites
   readonly #find
   readonly #findWhole
   readonly #byTime
@@ -74,9 +74,9 @@ export class RecordWrites {
   #nextId = 0
   #reservedTo = 0
 
-  constructor(db: Connection, log: ChangeLog) {
+  constructor(db: Connection, followed: FollowedWrites) {
     this.#db = db
-    this.#log = log
+    this.#followed = followed
     // Text crosses into SQL and becomes bytes there: cheaper than making a buffer of every key.
     const find = (data: string) =>
       db.prepare<WholeRow, [number, string, string]>(
@@ -156,7 +156,7 @@ export class RecordWrites {
     const record = { hashKey, rangeKey, data, ttlSeconds, updatedAtMs }
     const values = [updatedAtMs, ttlSeconds, storedData(tableId, record)]
     const { changes } = this.#insertOrIgnore.run(this.#takeId(), tableId, hashKey, rangeKey, ...values, ...entries)
-    if (changes > 0) this.#log.append(tableId, entryKind.put, hashKey, rangeKey, updatedAtMs, nowMs)
+    if (changes > 0) this.#note(tableId, put, entryKind.put, updatedAtMs, nowMs)
     return changes > 0
   }
 
@@ -214,7 +214,7 @@ export class RecordWrites {
 
   #put(tableId: number, operation: PutOperation, found: Found | null, nowMs: number): number {
     const version = this.#putRow(tableId, operation, found, nowMs)
-    this.#log.append(tableId, entryKind.put, operation.hashKey, operation.rangeKey, version, nowMs)
+    this.#note(tableId, operation, entryKind.put, version, nowMs)
     return version
   }
 
@@ -246,8 +246,12 @@ export class RecordWrites {
     if (!this.#removeRow(tableId, key, found)) removeDamaged(this.#db, tableId, found.id)
     // The version of a damaged record may be anything.
     const version = found.isDamaged ? nowMs : deletedAt(found.updated_at, nowMs)
-    this.#log.append(tableId, entryKind.delete, key.hashKey, key.rangeKey, version, nowMs)
+    this.#note(tableId, key, entryKind.delete, version, nowMs)
     return true
+  }
+
+  #note(tableId: number, { hashKey, rangeKey }: RecordKey, kind: EntryKind, version: number, nowMs: number): void {
+    this.#followed.note(tableId, { kind, hashKey, rangeKey, version }, nowMs)
   }
 
   /** False if the row is damaged: nothing is removed then. */

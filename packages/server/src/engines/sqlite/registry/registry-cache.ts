@@ -31,8 +31,8 @@ const tableByName = `SELECT ${tableColumns} FROM tables
 const bucketById = `SELECT ${tableColumns} FROM tables WHERE public_id = ?1 AND deleted_at IS NULL AND ${ofActive}`
 
 /**
- * A cache of API keys, tables and secrets that is never stale in effect. Only three changes move the registry's epoch: a
- * revocation, a deletion (also of an organization) and a rotation of secrets. The epoch is read again after such a change of
+ * A cache of API keys, tables and secrets that is never stale in effect. Only these changes move the registry's epoch: a
+ * revocation, a deletion (also of an organization), a rotation of secrets, and others of who follows a table or keeps changes. The epoch is read again after such a change of
  * our own, and when the lease ends. If it has moved, the cache is cleared. A missing key or table is not cached, so a new one
  * is found at once.
  */

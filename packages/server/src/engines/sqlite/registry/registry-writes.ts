@@ -10,6 +10,8 @@ import type { DeleteOrganizationResult, Organization, RestoreOrganizationResult 
 import type { RestoreResult, Table, TableChanges, TableKind } from '../../../store/tables.ts'
 import type { ChangeLog } from '../changes/change-log.ts'
 import type { Connection } from '../connection.ts'
+import type { FollowedWrites } from '../runs/followed-writes.ts'
+import { listFollowers } from '../tasks/followers.ts'
 import {
   isOfActive,
   type KeyRow,
@@ -171,7 +173,13 @@ export class RegistryWrites {
     return { table: toTable(row!, this.moveEpoch()), begins }
   }
 
-  restoreTable(table: TableName, deletedAtMs: number | undefined, nowMs: number): RestoreResult {
+  /** `refuse` may name what prevents the restore of the table with this id. */
+  restoreTable(
+    table: TableName,
+    deletedAtMs: number | undefined,
+    nowMs: number,
+    refuse: (id: number) => RestoreResult | undefined = () => undefined,
+  ): RestoreResult {
     const { orgId, db, kind, name } = table
     const active = this.#activeTable(table)
     const recoverable = `SELECT ${tableColumns} FROM tables
@@ -185,6 +193,8 @@ export class RegistryWrites {
         : this.#db.one<TableRow>(`${recoverable} AND deleted_at = ?6`, ...named, deletedAtMs)
     if (chosen === undefined) return { outcome: 'missing' }
     if (active !== undefined) return { outcome: 'taken', deletedAtMs: chosen.deleted_at! }
+    const refused = refuse(chosen.id)
+    if (refused !== undefined) return refused
     this.#db.change('UPDATE tables SET deleted_at = NULL WHERE id = ?1', chosen.id)
     return { outcome: 'restored', table: toTable({ ...chosen, deleted_at: null }, this.epoch()) }
   }
@@ -195,6 +205,7 @@ const organizationDeleted = (): CubbyError => new CubbyError('invalid_api_key', 
 interface Writers {
   db: Connection
   log: ChangeLog
+  followed: FollowedWrites
   registry: RegistryWrites
 }
 
@@ -257,7 +268,7 @@ const replaceSecrets = ({ db, registry }: Writers, secrets: readonly StoreSecret
 
 export const registryCommands = {
   createTable(
-    { registry, log }: Writers,
+    { db, registry, log, followed }: Writers,
     {
       table,
       indices,
@@ -269,7 +280,9 @@ export const registryCommands = {
     const changes = keepHours === undefined ? null : { keepHours, sinceMs: nowMs }
     const result = registry.createTable(table, indices, publicId, nowMs, changes)
     if (result.created && changes !== null) log.begin(result.table.id, changes.sinceMs, nowMs)
-    return result
+    if (!result.created || table.kind !== 'table') return result
+    const followers = listFollowers({ db, registry, followed }, table)
+    return { table: { ...result.table, followers, epoch: registry.epoch() }, created: true }
   },
 
   keepChanges({ registry, log }: Writers, { table: name, keepHours, nowMs }: OfTable & { keepHours: number | null }) {
@@ -282,8 +295,16 @@ export const registryCommands = {
 
   deleteTable: ({ registry }: Writers, { table, nowMs }: OfTable) => registry.deleteTable(table, nowMs),
 
-  restoreTable: ({ registry }: Writers, { table, deletedAtMs, nowMs }: OfTable & { deletedAtMs: number | undefined }) =>
-    registry.restoreTable(table, deletedAtMs, nowMs),
+  restoreTable(
+    writers: Writers,
+    { table, deletedAtMs, nowMs }: OfTable & { deletedAtMs: number | undefined },
+  ): RestoreResult {
+    const { registry } = writers
+    const result = registry.restoreTable(table, deletedAtMs, nowMs)
+    if (result.outcome !== 'restored' || table.kind !== 'table') return result
+    const followers = listFollowers(writers, table)
+    return { outcome: 'restored', table: { ...result.table, followers, epoch: registry.epoch() } }
+  },
 
   createApiKey: (writers: Writers, { fence, key, nowMs }: OfCaller & { key: NewApiKey }) =>
     createKey(writers, fence.orgId, key, nowMs, fence.keySeq),

@@ -1,6 +1,7 @@
 import type { KeyKind, LinkState } from '../../../core/api-keys/api-key.ts'
 import type { StoreSecret } from '../../../core/store-secrets.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
+import type { Follower } from '../../../core/tasks/following.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Table, TableKind } from '../../../store/tables.ts'
@@ -58,10 +59,11 @@ export interface TableRow {
   public_id: string | null
   keep_hours: number | null
   changes_since: number | null
+  followers: string
 }
 
 export const tableColumns =
-  'id, org_id, db, name, indices, created_at, deleted_at, kind, public_id, keep_hours, changes_since'
+  'id, org_id, db, name, indices, created_at, deleted_at, kind, public_id, keep_hours, changes_since, followers'
 
 export const toTable = (row: TableRow, epoch: number): Table => ({
   id: row.id,
@@ -74,6 +76,7 @@ export const toTable = (row: TableRow, epoch: number): Table => ({
   createdAtMs: row.created_at,
   deletedAtMs: row.deleted_at,
   changes: row.changes_since === null ? null : { keepHours: row.keep_hours, sinceMs: row.changes_since },
+  followers: JSON.parse(row.followers) as Follower[],
   epoch,
 })
 

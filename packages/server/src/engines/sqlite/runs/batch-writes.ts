@@ -14,6 +14,7 @@ import type { Connection } from '../connection.ts'
 import { longestPatched } from '../records/longest-patched.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
 import type { Fence, RegistryWrites } from '../registry/registry-writes.ts'
+import type { FollowedWrites } from './followed-writes.ts'
 import type { RunWrites } from './run-writes.ts'
 
 /** The form that a task operation has in a command. */
@@ -29,6 +30,7 @@ export interface BatchCommandPart {
 interface Writers {
   db: Connection
   log: ChangeLog
+  followed: FollowedWrites
   registry: RegistryWrites
   records: RecordWrites
   runs: RunWrites
@@ -43,7 +45,7 @@ class Refused extends Error {
 
 /** Writes records and runs together, or nothing. Other commands of the same commit are not concerned. */
 export const batch = (
-  { db, log, registry, records, runs }: Writers,
+  { db, log, followed, registry, records, runs }: Writers,
   command: { fence: Fence; parts: BatchCommandPart[]; tasks: TaskCommand[]; nowMs: number },
 ): BatchResult & { patched?: number[] } => {
   const { fence, parts, tasks, nowMs } = command
@@ -53,6 +55,7 @@ export const batch = (
     operation.op === 'run'
       ? runs.add(operation.taskId, operation.run, nowMs)
       : runs.finish(operation.taskId, operation.id, operation.finish, true, nowMs)
+  const { added } = followed
   db.run('SAVEPOINT batch')
   try {
     const changes: BatchedChange[] = []
@@ -67,12 +70,15 @@ export const batch = (
       throw new Refused({ applied: false, failedTask: i, refused })
     })
     const patches = new PatchResults()
-    const patched = parts.map(({ tableId, records: operations }, failedPart) => {
-      const written = records.write(tableId, operations, nowMs, patches)
-      if (written.applied) return longestPatched(written.results)
-      const { failedOperation: failedRecord, current } = written
-      throw new Refused({ applied: false, failedPart, failedRecord, current })
-    })
+    const finished = tasks.flatMap(({ op, taskId }) => (op === 'finish' ? [taskId] : []))
+    const patched = followed.without(finished, () =>
+      parts.map(({ tableId, records: operations }, failedPart) => {
+        const written = records.write(tableId, operations, nowMs, patches)
+        if (written.applied) return longestPatched(written.results)
+        const { failedOperation: failedRecord, current } = written
+        throw new Refused({ applied: false, failedPart, failedRecord, current })
+      }),
+    )
     db.run('RELEASE batch')
     return { applied: true, runIds, changes, patched }
   } catch (error) {
@@ -82,6 +88,7 @@ export const batch = (
       db.run('ROLLBACK TO batch; RELEASE batch')
       records.forgetReservedIds()
       log.forget()
+      followed.rolledBack(added)
     }
     if (error instanceof Refused) return error.result
     throw error

@@ -115,18 +115,22 @@ export class RunWrites {
 
   add(taskId: number, run: NewRun, nowMs: number): AddResult {
     const { declaration } = this.#task(taskId)
-    if (run.key !== null) {
-      const queued = this.#ofKey<RunRow>(runColumns, taskId, run.key, 'queued')
-      const before = queued && readRun(queued)
-      if (before !== undefined) return { run: this.replace(before, mergeRun(before, run, nowMs)), created: false }
-      // A damaged run does not prevent another of its key from being added.
-      if (queued !== undefined) failDamaged(this.#db, queued.seq, nowMs)
-    } else if (run.isNamed) {
+    if (run.key !== null) return this.addOfKey(taskId, { ...run, key: run.key }, nowMs)
+    if (run.isNamed) {
       const present = this.#find(taskId, run.id)
       if (present !== undefined && isKept(present, declaration.keepSeconds, nowMs))
         return present.payload === run.payload ? { run: present, created: false } : { refused: 'exists', run: present }
       if (present !== undefined) this.#db.change('DELETE FROM runs WHERE seq = ?1', present.seq)
     }
+    return { run: this.insert(taskId, run, nowMs), created: true }
+  }
+
+  addOfKey(taskId: number, run: NewRun & { key: string }, nowMs: number): { run: Run; created: boolean } {
+    const queued = this.#ofKey<RunRow>(runColumns, taskId, run.key, 'queued')
+    const before = queued && readRun(queued)
+    if (before !== undefined) return { run: this.replace(before, mergeRun(before, run, nowMs)), created: false }
+    // A damaged run does not prevent another of its key from being added.
+    if (queued !== undefined) failDamaged(this.#db, queued.seq, nowMs)
     return { run: this.insert(taskId, run, nowMs), created: true }
   }
 

@@ -3,7 +3,7 @@ import type { TimeScan } from '../../../core/records/scan.ts'
 import { isKept, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import type { Runs } from '../../../store/runs.ts'
 import type { OpenStore } from '../open-store.ts'
-import { bytesOf as recordBytesOf } from '../records/records.ts'
+import { bytesOfWrite } from '../records/records.ts'
 import { isOfActive } from '../registry/rows.ts'
 import { dueRuns, runBytes } from './due-statements.ts'
 import { dueWork } from './due-work.ts'
@@ -150,7 +150,7 @@ export const sqliteRuns = (store: OpenStore): Runs => {
       const fence = store.fence(caller)
       let bytes = 0
       const records = parts.map((part) => {
-        bytes += recordBytesOf(part.records)
+        bytes += bytesOfWrite(part.table, part.records)
         fence.epoch = Math.min(fence.epoch, part.table.epoch)
         return { tableId: part.table.id, records: part.records }
       })

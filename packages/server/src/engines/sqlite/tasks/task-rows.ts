@@ -1,4 +1,4 @@
-import type { Declaration } from '../../../core/tasks/declaration.ts'
+import { type Declaration, readStoredDeclaration } from '../../../core/tasks/declaration.ts'
 import type { RunCounts } from '../../../core/tasks/run.ts'
 import type { TaskSecret } from '../../../core/tasks/task-secret.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
@@ -19,7 +19,7 @@ export const taskColumns = 'table_id, declaration, updated_at, next_run_at, serv
 export const taskById = `SELECT ${taskColumns} FROM tasks WHERE table_id = ?1`
 
 export const toTask = (row: TaskRow): DumpedTask =>
-  taskOf(row, JSON.parse(row.declaration) as Declaration, JSON.parse(row.secrets) as TaskSecret[])
+  taskOf(row, readStoredDeclaration(row.declaration), JSON.parse(row.secrets) as TaskSecret[])
 
 const taskOf = (row: TaskRow, declaration: Declaration, secrets: TaskSecret[]): DumpedTask => ({
   tableId: row.table_id,
@@ -47,16 +47,19 @@ export class ParsedTasks {
   }
 }
 
-/** The parameters ?1 to ?8 of `putTask`. The dispatcher reads only tasks that push now. */
+/** The parameters ?1 to ?9 of `putTask`. The dispatcher reads only tasks that push now. */
 export const taskValues = (task: DumpedTask): (string | number | null)[] => [
   ...[task.tableId, JSON.stringify(task.declaration), task.updatedAtMs],
   task.declaration.url !== null && !task.declaration.paused ? 1 : 0,
   ...[task.declaration.keepSeconds, task.nextRunAtMs, task.servedAtMs, JSON.stringify(task.secrets)],
+  task.declaration.on?.table ?? null,
 ]
 
+/** The row of its table is there before it. A deleted task follows nothing. */
 export const putTask = (verb: 'INSERT OR REPLACE' | 'INSERT OR IGNORE') =>
-  `${verb} INTO tasks (table_id, declaration, updated_at, pushes, keep_seconds, next_run_at, served_at, secrets, org_id)
-   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, coalesce((SELECT org_id FROM tables WHERE id = ?1), 0))`
+  `${verb} INTO tasks (table_id, declaration, updated_at, pushes, keep_seconds, next_run_at, served_at, secrets, org_id, follows)
+   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, coalesce((SELECT org_id FROM tables WHERE id = ?1), 0),
+     (SELECT ?9 FROM tables WHERE id = ?1 AND deleted_at IS NULL))`
 
 /**
  * `run_at` of the due run that waits longest; a run that its key holds back counts too. It takes two seeks in the index of due

@@ -43,10 +43,10 @@ export const load = ({ db, log, records, idempotencyKeys }: Writers, { rows }: {
   for (const table of rows.tables ?? []) {
     db.change(
       `INSERT OR IGNORE INTO tables (id, org_id, db, name, indices, created_at, deleted_at, purging, kind, public_id,
-       keep_hours, changes_since) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
+       keep_hours, changes_since, followers) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
       ...[table.id, table.orgId, table.db, table.name, JSON.stringify(table.indices)],
       ...[table.createdAtMs, table.deletedAtMs, table.purging ? 1 : 0, table.kind, table.publicId],
-      ...[table.changes?.keepHours ?? null, table.changes?.sinceMs ?? null],
+      ...[table.changes?.keepHours ?? null, table.changes?.sinceMs ?? null, JSON.stringify(table.followers)],
     )
   }
   for (const { id, tableId, bytes } of rows.blobs ?? []) {

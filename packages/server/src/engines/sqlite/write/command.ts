@@ -16,13 +16,16 @@ export type CommandOf<K extends CommandKind> = { kind: K } & Parameters<(typeof 
 export type Command = { [K in CommandKind]: CommandOf<K> }[CommandKind]
 
 /**
- * Tells whether a registry cache may be wrong after this command. Only these commands move the registry's epoch. A missing row
- * is never cached, so a command that only adds leaves every cache correct.
+ * Tells whether a registry cache may be wrong after this command. Only these commands move the registry's epoch; tasks are among
+ * them because the row of a table lists those that follow it. A missing row is never cached, so a command that only adds leaves
+ * every cache correct.
  */
 export const makesCachesStale = ({ kind }: Command): boolean =>
   kind === 'deleteTable' ||
   kind === 'keepChanges' ||
+  kind === 'declareTask' ||
   kind === 'deleteTask' ||
+  kind === 'restoreTask' ||
   kind === 'revokeApiKey' ||
   kind === 'rollApiKey' ||
   kind === 'deleteOrganization' ||

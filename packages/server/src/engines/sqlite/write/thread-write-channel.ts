@@ -246,6 +246,7 @@ export class ThreadWriteChannel implements WriteChannel {
       const settled = this.#takeSettled(decodeOutcomes(message.outcomes))
       this.#walPendingPages = pendingPages
       if (message.commitMs !== undefined) this.#options.observer?.committed(settled.length, message.commitMs)
+      if (message.added > 0) this.#options.observer?.runs('added', message.added)
       this.#noteCommit(settled.map(({ write }) => write.command))
       // Nothing may be started after a commit whose sync failed.
       if (failure !== undefined) this.#checkpointer.note({ kind: 'failed' })

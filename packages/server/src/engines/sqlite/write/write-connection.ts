@@ -7,6 +7,7 @@ import { causeOf, codeOf, damageHint, damageMessage, isDamage } from '../disk/da
 import { faultPoint } from '../disk/fault-point.ts'
 import { RecordWrites } from '../records/record-writes.ts'
 import { type Fence, RegistryWrites } from '../registry/registry-writes.ts'
+import { FollowedWrites } from '../runs/followed-writes.ts'
 import { RunWrites } from '../runs/run-writes.ts'
 import { TaskWrites } from '../tasks/task-writes.ts'
 import type { Command, CommandFailure, Outcome } from './command.ts'
@@ -25,6 +26,7 @@ const patchedBytesMax = (commitBytesMax * 2) / 5
 interface Writers {
   db: Connection
   log: ChangeLog
+  followed: FollowedWrites
   records: RecordWrites
   registry: RegistryWrites
   tasks: TaskWrites
@@ -73,12 +75,14 @@ export class WriteConnection {
     const db = new Connection(this.#path, cacheKib)
     if (this.#walBytesKept !== undefined) db.run(`PRAGMA journal_size_limit = ${this.#walBytesKept}`)
     const log = new ChangeLog(db)
-    const records = new RecordWrites(db, log)
     const registry = new RegistryWrites(db)
     const tasks = new TaskWrites(db)
     const runs = new RunWrites(db, tasks)
+    const followed = new FollowedWrites(db, log, runs)
+    const records = new RecordWrites(db, followed)
     const idempotencyKeys = new IdempotencyKeyWrites(db)
-    this.#writers = { db, log, records, registry, tasks, runs, idempotencyKeys, isAlone: false, faults: this.#faults }
+    const [isAlone, faults] = [false, this.#faults]
+    this.#writers = { db, log, followed, records, registry, tasks, runs, idempotencyKeys, isAlone, faults }
   }
 
   /** After a failed commit the state of the connection is not trusted. */
@@ -139,6 +143,7 @@ export class WriteConnection {
       this.#writers.records.forgetReservedIds()
       this.#writers.idempotencyKeys.forget()
       this.#writers.log.rolledBack()
+      this.#writers.followed.rolledBack(0)
       return group.length === 1
         ? failAll(group, error, 'statement')
         : group.flatMap((command) => this.commit([command]))
@@ -189,6 +194,14 @@ export class WriteConnection {
   /** The logs that the commits since the last call have added to. */
   takeGrown(): LogHead[] | undefined {
     return this.#writers.log.takeGrown()
+  }
+
+  /** The runs that the writes of those commits have added to tasks that follow a table. */
+  takeAdded(): number {
+    const { followed } = this.#writers
+    const { added } = followed
+    followed.added = 0
+    return added
   }
 
   /** The number of pages in the WAL, and of those that are in the database file too. */

@@ -41,7 +41,7 @@ interface WalState {
 export type FromWriter =
   | { opened: true }
   | { refused: string }
-  | ({ outcomes: string; commitMs?: number; grown?: LogHead[] } & WalState & ConnectionEvents)
+  | ({ outcomes: string; commitMs?: number; grown?: LogHead[]; added: number } & WalState & ConnectionEvents)
   | ({ checkpointed: true; fault?: CheckpointFault } & WalState)
   | { closed: true }
 
@@ -88,8 +88,8 @@ const commitWaiting = (): void => {
   if (waiting.length > 0) schedule()
   const state = walState()
   if (began !== undefined) times!.note(began, isStateKnown ? state.walPages : undefined)
-  const grown = connection.takeGrown()
-  reply({ outcomes: encodeOutcomes(outcomes), commitMs, grown, ...state, ...takeEvents() })
+  const [grown, added] = [connection.takeGrown(), connection.takeAdded()]
+  reply({ outcomes: encodeOutcomes(outcomes), commitMs, grown, added, ...state, ...takeEvents() })
 }
 
 const checkpoint = (truncates: boolean): void => {
