@@ -353,6 +353,15 @@ export const followingCases = (it: Case): void => {
     await expectSound(engine)
   })
 
+  it('following: while a deleted organization is purged, its store is sound', async ({ engine }) => {
+    const { put } = await makeFollowed(engine)
+    for (const key of numbered(5)) await put(key, {}, sinceMs)
+    await engine.organizations.delete('acme', sinceMs)
+    const nowMs = Date.now() + recoveryMs + sweepGraceMs + 1
+    do await expectSound(engine)
+    while ((await engine.maintenance.purgeOrganizations(nowMs, 2)) > 0)
+  })
+
   it('following: verify finds a table that does not list who follows it', async ({ engine }) => {
     const { tenant, table } = await makeFollowed(engine)
     const { epoch: _, ...rest } = table
