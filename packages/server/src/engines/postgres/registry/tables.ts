@@ -145,19 +145,6 @@ export class TableReads {
 
 /** Tables and buckets have these writes in common. */
 class TablesOfKind extends TableReads {
-  protected async createOfKind(
-    caller: Caller,
-    db: string,
-    name: string,
-    { indices, publicId }: Pick<Table, 'indices' | 'publicId'>,
-    nowMs: number,
-  ): Promise<{ table: Table; created: boolean }> {
-    const nameValues = this.nameValues(caller.orgId, db, name)
-    const insert = bind(insertTable, ...nameValues, JSON.stringify(indices), publicId, nowMs)
-    const [made, active] = await changeRegistry(this.registry.db, caller, insert, bind(activeTable, ...nameValues))
-    return { table: toTable(active!.rows[0]!), created: made!.rows.length > 0 }
-  }
-
   async delete(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
     const nameValues = this.nameValues(caller.orgId, db, name)
     const bound = [bind(moveEpochForTable, ...nameValues), bind(markDeleted, ...nameValues, nowMs)]
@@ -292,8 +279,11 @@ export class PostgresBuckets extends TablesOfKind implements Buckets {
     super(registry, 'bucket')
   }
 
-  create(caller: Caller, db: string, name: string, publicId: string, nowMs: number) {
-    return this.createOfKind(caller, db, name, { indices: {}, publicId }, nowMs)
+  async create(caller: Caller, db: string, name: string, publicId: string, nowMs: number) {
+    const nameValues = this.nameValues(caller.orgId, db, name)
+    const insert = bind(insertTable, ...nameValues, '{}', publicId, nowMs)
+    const [made, active] = await changeRegistry(this.registry.db, caller, insert, bind(activeTable, ...nameValues))
+    return { table: toTable(active!.rows[0]!), created: made!.rows.length > 0 }
   }
 
   findById(publicId: string): Awaitable<Table | undefined> {
