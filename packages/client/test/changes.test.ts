@@ -348,12 +348,13 @@ describe('ends', () => {
     await eventually(() => feed.streams.length === 0)
   })
 
-  test('a stream that the server ends because it is old or stops is opened again', async () => {
+  // `unavailable`: it is old, or the server stops. `internal`: a fault of the server, as a page with 500.
+  test.each(['unavailable', 'internal'])('a stream that the server ends with %s is opened again', async (code) => {
     feed.items.push(...many(2))
     feed.intercept = (_, connection, count) => {
       if (count > 1) return false
       connection.head()
-      const end = `event: end\ndata: ${JSON.stringify(errorBody('unavailable'))}\n\n`
+      const end = `event: end\ndata: ${JSON.stringify(errorBody(code))}\n\n`
       connection.write(`retry: 5\n\n${eventText(feed.items[0]!, 'c1')}${end}`)
       connection.end()
       return true

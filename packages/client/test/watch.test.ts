@@ -69,6 +69,22 @@ describe('a watch', () => {
     await eventually(() => feed.streams.length === 0)
   })
 
+  test('tells of a record that was deleted and written again within a millisecond: it has the version of before', async () => {
+    feed.records = [record('a'), record('b')]
+    const { results } = watching({ index: 'i1', hash: 'open' })
+    await eventually(() => results.length === 1 && feed.streams.length === 1)
+    const again = record('a', 1, { data: { n: 2 } })
+    feed.records = [again, record('b')]
+    feed.add({ op: 'delete', hashKey: 'a', deletedAt: 2 }, put('a', { n: 2 }))
+    await eventually(() => results.length === 2)
+    expect(results[1]?.difference).toEqual({ added: [], changed: [again], removed: [] } as never)
+    // Once: what comes later is not about it.
+    feed.add(put('elsewhere'))
+    await eventually(() => feed.queries.length === 3)
+    await Bun.sleep(20)
+    expect(results).toHaveLength(2)
+  })
+
   test('misses nothing that is committed while the query runs', async () => {
     feed.intercept = async ({ path }) => {
       if (!path.endsWith('/query') || feed.queries.length > 1) return false

@@ -193,6 +193,11 @@ const onLogs: typeof onFiles = [
   { statement: logs.newestEntry, values: [1], looks: { cubby_change_pkey: /table_id =/ } },
   { statement: logs.endsOfLog, values: [1], looks: { cubby_change_pkey: /table_id =/ } },
   { statement: logs.timeOfEntry, values: [1, 77], looks: { cubby_change_pkey: oneEntry } },
+  {
+    statement: logs.firstEntryBetween,
+    values: [1, 5, 15, 1, 2],
+    looks: { cubby_change_pkey: /table_id = .*seq >=.*seq </ },
+  },
   { statement: logs.lockFeed, values: [1], looks: { cubby_feed_pkey: /table_id =/ } },
   { statement: logs.moveFeed, values: [1, 5], looks: { cubby_feed_pkey: /table_id =/ } },
   { statement: logs.newestNumber, values: [1], looks: { cubby_feed_pkey: /table_id =/ } },

@@ -209,7 +209,7 @@ export class Feed<Item> {
 
   #endBy({ error }: ErrorResponse): never {
     const end = new CubbyError(error.code, error.message, { ...error, status: 200 })
-    if (error.code !== 'unavailable') this.#end = end
+    if (error.code !== 'unavailable' && error.code !== 'internal') this.#end = end
     throw end
   }
 }

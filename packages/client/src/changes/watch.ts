@@ -1,7 +1,7 @@
 import { CubbyError } from '../index.ts'
 import type { WatchDifference, WatchOptions } from '../records/following.ts'
 import type { Send } from '../transport/transport.ts'
-import type { MinimalRecordResponse, QueryRequest, QueryResponse } from '../transport/wire.ts'
+import type { MinimalRecordResponse, QueryRequest, QueryResponse, RecordKey } from '../transport/wire.ts'
 import { backoffMs, pauseUntil } from '../worker/pause.ts'
 import { isFinal, pollMs } from './feed.ts'
 import { join } from './hub.ts'
@@ -29,16 +29,23 @@ const readFirst = async <Item>(send: Send, path: string, query: QueryRequest, si
   return items
 }
 
-const differenceOf = <Item extends MinimalRecordResponse>(before: Item[], after: Item[]): WatchDifference<Item> => {
-  const keyOf = ({ hashKey, rangeKey }: Item): string => JSON.stringify([hashKey, rangeKey])
+const keyOf = ({ hashKey, rangeKey }: RecordKey): string => JSON.stringify([hashKey, rangeKey])
+
+/** `deletions`: when records were deleted between the two results. One that was written again may have the version of before. */
+const differenceOf = <Item extends MinimalRecordResponse>(
+  before: Item[],
+  after: Item[],
+  deletions: Map<string, number>,
+): WatchDifference<Item> => {
   const rest = new Map(before.map((item) => [keyOf(item), item]))
   const added: Item[] = []
   const changed: Item[] = []
   for (const item of after) {
-    const earlier = rest.get(keyOf(item))
-    rest.delete(keyOf(item))
+    const key = keyOf(item)
+    const earlier = rest.get(key)
+    rest.delete(key)
     if (!earlier) added.push(item)
-    else if (earlier.updatedAt !== item.updatedAt) changed.push(item)
+    else if (earlier.updatedAt !== item.updatedAt || deletions.get(key)! > item.updatedAt) changed.push(item)
   }
   return { added, changed, removed: [...rest.values()] }
 }
@@ -76,6 +83,10 @@ export const watch = async <Item extends MinimalRecordResponse>(
   /** Aborts when the query is to be run again, or not any more. */
   let wake = new AbortController()
   let isPolling = false
+  let last: Item[] | undefined
+  /** When records of the last result were deleted, as far as the next query must know of it. */
+  let deletions = new Map<string, number>()
+  let shown = new Set<string>()
   let failure: { error: unknown } | undefined
 
   const end = (given?: { error: unknown }) => {
@@ -87,6 +98,7 @@ export const watch = async <Item extends MinimalRecordResponse>(
   signal?.addEventListener('abort', onAbort)
   const leave = join(send, `${path}/changes`, query.index === undefined ? query.hash : undefined, {
     onChange: (change) => {
+      if (change?.op === 'delete' && shown.has(keyOf(change))) deletions.set(keyOf(change), change.deletedAt)
       if (change === undefined || mayConcern(query, change)) wake.abort()
     },
     onEnd: (error) => {
@@ -97,7 +109,6 @@ export const watch = async <Item extends MinimalRecordResponse>(
     },
   })
   try {
-    let last: Item[] | undefined
     let failures = 0
     /** Results in a row with a record that should be gone: the clock of the server is behind. */
     let overdue = 0
@@ -109,6 +120,8 @@ export const watch = async <Item extends MinimalRecordResponse>(
       if (stop.signal.aborted) break
       // What changes from here on may not be in the result.
       wake = new AbortController()
+      const noted = deletions
+      deletions = new Map()
       startedMs = performance.now()
       let items: Item[]
       try {
@@ -118,6 +131,7 @@ export const watch = async <Item extends MinimalRecordResponse>(
         if (stop.signal.aborted) break
         if (!(error instanceof CubbyError) || isFinal(error)) throw error
         wake.abort()
+        deletions = new Map([...noted, ...deletions])
         await pauseUntil(backoffMs(failures++), stop.signal)
         continue
       }
@@ -125,9 +139,10 @@ export const watch = async <Item extends MinimalRecordResponse>(
       pauseMs = msUntilExpiry(items)
       overdue = pauseMs > 0 ? 0 : overdue + 1
       if (overdue > 0) pauseMs = Math.min(overdueMsMax, queryMsMin * 2 ** overdue)
-      const difference = differenceOf(last ?? [], items)
+      const difference = differenceOf(last ?? [], items, noted)
       const isNews = last === undefined || !isEmpty(difference)
       last = items
+      shown = new Set(items.map(keyOf))
       if (isNews) await onChange(items, difference)
     }
   } finally {

@@ -69,6 +69,8 @@ export class FeedHub implements Hub {
   readonly #unready = new Set<ChangeStream>()
   /** Streams of this table, whether they have joined or not. */
   readonly streams = new Set<ChangeStream>()
+  /** How many streams are about to be added. */
+  #expected = 0
   readonly #unfollow: () => void
   readonly #started: Promise<void>
   /** What was read, and what was given to the streams. */
@@ -102,20 +104,23 @@ export class FeedHub implements Hub {
     return this.#aheadSinceMs === undefined ? 0 : performance.now() - this.#aheadSinceMs
   }
 
+  /** A stream is about to be added: the hub stays open for it, whatever other streams do. `endExpecting` comes after it. */
+  expect(): void {
+    this.#expected++
+  }
+
+  endExpecting(): void {
+    this.#expected--
+    this.#closeIfEmpty()
+  }
+
   add(stream: ChangeStream): void {
     this.streams.add(stream)
   }
 
   remove(stream: ChangeStream): void {
     this.streams.delete(stream)
-    this.closeIfEmpty()
-  }
-
-  closeIfEmpty(): void {
-    if (this.streams.size > 0 || this.#isClosed) return
-    this.#isClosed = true
-    this.#unfollow()
-    this.#options.onEmpty()
+    this.#closeIfEmpty()
   }
 
   join(stream: ChangeStream): boolean {
@@ -145,6 +150,13 @@ export class FeedHub implements Hub {
 
   endAll(error: unknown): void {
     for (const stream of [...this.streams]) stream.end(error)
+  }
+
+  #closeIfEmpty(): void {
+    if (this.streams.size > 0 || this.#expected > 0 || this.#isClosed) return
+    this.#isClosed = true
+    this.#unfollow()
+    this.#options.onEmpty()
   }
 
   async #start(): Promise<void> {

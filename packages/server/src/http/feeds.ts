@@ -165,6 +165,7 @@ export class Feeds {
     const { engine, table, query, keySeq } = feed.reader
     const leave = this.enter(exchange.access.apiKey)
     const hub = this.#hubOf(feed)
+    hub.expect()
     try {
       await hub.started
       // What was committed before the stream began, and whether the place is in the log.
@@ -187,8 +188,9 @@ export class Feeds {
       return stream.body
     } catch (error) {
       leave()
-      hub.closeIfEmpty()
       throw error
+    } finally {
+      hub.endExpecting()
     }
   }
 

@@ -1,6 +1,6 @@
 import type { ApiResponse, Json } from '../harness.ts'
+import { readBlocks } from '../http/event-blocks.ts'
 import { Random } from '../model/random.ts'
-import { readEvents } from './event-stream.ts'
 import type { HistoryLedger } from './history-ledger.ts'
 import type { Stage } from './history-stage.ts'
 import { tablePath } from './history-writers.ts'
@@ -120,10 +120,10 @@ export class HistoryReader {
         return
       }
       let isReady = false
-      for await (const { event, data, id } of readEvents(response.body!)) {
+      for await (const { event, data, id } of readBlocks(response.body!)) {
         if (event === 'end') return
         if (event === 'put' || event === 'delete') {
-          const item = JSON.parse(data)
+          const item = JSON.parse(data!)
           if (item.op !== event) this.faults.push(`a ${event} is a ${item.op}`)
           this.#apply([item])
           if (isReady) this.#validFromMs = Math.max(this.#validFromMs ?? 0, item.updatedAt ?? item.deletedAt)

@@ -35,6 +35,9 @@ test('what is not known of a call is named as in the help; flags are there only 
   expect(said(call('getRecord', { db: 'app', table: 't', hashKey: 'a' }))).toBe('No. cubby get a --db app --table t')
   expect(said(call('restoreTask', { db: 'app', task: 'mail' }))).toBe('No. cubby tasks restore mail --db app')
   expect(said(call('retryRun', { db: 'app', task: 'mail', run: 'a' }))).toBe('No. cubby tasks retry mail a --db app')
+  expect(said(call('keepChanges', { db: 'app', table: 't', keepHours: 24 }))).toBe(
+    'No. cubby table changes t --db app --keep 24h',
+  )
   expect(said(call('queryRuns', { db: 'app', task: 'mail' }))).toBe('No. cubby tasks runs mail --db app')
 })
 

@@ -127,6 +127,24 @@ export const changeSweepCases = (it: Case): void => {
     expect(await log.changes(head)).toEqual([])
   })
 
+  it('changes: what is written while the clock is behind does not remove what came before it', async ({ engine }) => {
+    const log = await makeLog(engine)
+    const { table } = log
+    for (let n = 0; n < 20; n++) await log.put(`k${n}`, {}, startMs + (100 + n) * hourMs)
+    // As many that a search for the old ones finds one of them.
+    for (let n = 0; n < 30; n++) await log.put(`behind${n}`, {}, startMs + 10 * hourMs)
+    await log.put('after', {}, startMs + 120 * hourMs)
+    await drainSweep(engine, startMs + 123 * hourMs + sweepGraceMs)
+    expect((await log.changes()).length).toBe(51)
+    // The third entry is exactly 24 hours old, and stays; those before it are gone.
+    await drainSweep(engine, startMs + 126 * hourMs + sweepGraceMs)
+    expect(await engine.statistics.countChanges(table)).toBe(48)
+    // When those before them are old too, they go with them.
+    await drainSweep(engine, startMs + 200 * hourMs)
+    expect(await engine.statistics.countChanges(table)).toBe(0)
+    await expectSound(engine)
+  })
+
   it('changes: a log that was ended is swept but for its newest entry', async ({ engine }) => {
     const log = await makeLog(engine)
     const { tenant, table } = log

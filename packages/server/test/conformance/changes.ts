@@ -52,6 +52,24 @@ export const changeCases = (it: Case): void => {
     expect(await log.changes(head)).toEqual([])
   })
 
+  it('changes: a load tells records apart whose keys read the same one after the other', async ({ engine }) => {
+    const log = await makeLog(engine)
+    const { table, tenant } = log
+    const load = (onlyAbsent: boolean, nowMs: number): Promise<number> => {
+      const puts = [putOf(table, 'a', { rangeKey: 'bc' }), putOf(table, 'ab', { rangeKey: 'c' })]
+      return engine.records.putAll(tenant.caller, table, puts, onlyAbsent, nowMs)
+    }
+    await log.put('ab', { rangeKey: 'c' }, startMs + 50)
+    expect(await load(false, startMs + 5)).toBe(2)
+    expect(await log.changes()).toEqual(['put a/bc@5 {}', 'put ab/c@51 {}'])
+    await log.remove('a', 'bc', startMs + 60)
+    const before = await engine.changes.head(table)
+    expect(await load(true, startMs + 70)).toBe(1)
+    expect(await log.changes(before)).toEqual(['put a/bc@70 {}'])
+    expect((await engine.changes.head(table)).seq).toBe(before.seq + 1)
+    await expectSound(engine)
+  })
+
   it('changes: a batch over tables adds those of each table', async ({ engine }) => {
     const log = await makeLog(engine)
     const { tenant, table } = log

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Json } from '../harness.ts'
-import { type Block, lastEventId, makeKept, openReady, openStream, type StreamRequest } from './event-stream.ts'
+import type { Block } from './event-blocks.ts'
+import { lastEventId, makeKept, openReady, openStream, type StreamRequest } from './event-stream.ts'
 import { createExpiredKey, createRevokedKey, ok, type TestTable, unknownKey, useService } from './service.ts'
 
 // What is refused for a page of changes is refused for a stream of them too, before the stream begins.

@@ -1,15 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import type { Json } from '../harness.ts'
 import { rawRequest } from '../raw-connection.ts'
-import {
-  type Block,
-  EventStream,
-  lastEventId,
-  makeKept,
-  openStream,
-  type StreamRequest,
-  shown,
-} from './event-stream.ts'
+import type { Block } from './event-blocks.ts'
+import { EventStream, lastEventId, makeKept, openStream, type StreamRequest, shown } from './event-stream.ts'
 import { freshName, ok, TestTable, useService } from './service.ts'
 
 // Streams of changes: their bytes, and what a reader gets, also one who comes again.

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import type { Api, Json, Server } from '../harness.ts'
 import { rawRequest } from '../raw-connection.ts'
+import { type Block, BlockParser } from './event-blocks.ts'
 import { freshName, ok, TestTable } from './service.ts'
 
 // A reader of server-sent events on a raw socket: it sees the bytes as they come, and how the connection ends.
@@ -11,34 +12,10 @@ export interface StreamRequest {
   headers?: [string, string][]
 }
 
-/** The lines up to an empty one. `event` is absent in an id alone, a comment and a `retry`. */
-export interface Block {
-  event?: string
-  id?: string
-  data?: string
-  retry?: number
-  isComment: boolean
-}
-
 /** `whole`: with the last chunk. `cut`: without it. */
 type End = 'whole' | 'cut'
 
 const waitMsMax = 30_000
-
-const parseBlock = (text: string): Block => {
-  const block: Block = { isComment: false }
-  const data: string[] = []
-  for (const line of text.split('\n')) {
-    const [, name, value] = /^([^:]*): ?(.*)$/s.exec(line) ?? []
-    if (name === '') block.isComment = true
-    else if (name === 'data') data.push(value!)
-    else if (name === 'retry') block.retry = Number(value)
-    else if (name === 'event' || name === 'id') block[name] = value!
-    else throw new Error(`no line of server-sent events: ${JSON.stringify(line)}`)
-  }
-  if (data.length > 0) block.data = data.join('\n')
-  return block
-}
 
 export class EventStream {
   status = 0
@@ -51,8 +28,7 @@ export class EventStream {
   #received = Buffer.alloc(0)
   #decoder = new TextDecoder()
   #texts: string[] = []
-  /** What has come of the next block. */
-  #rest = ''
+  readonly #parser = new BlockParser()
   #taken = 0
   #wake = Promise.withResolvers<void>()
 
@@ -177,9 +153,7 @@ export class EventStream {
     const text = this.#decoder.decode(bytes, { stream: true })
     this.#texts.push(text)
     if (this.headers.get('content-type') !== 'text/event-stream') return
-    const texts = (this.#rest + text).split('\n\n')
-    this.#rest = texts.pop()!
-    for (const block of texts.map(parseBlock)) {
+    for (const block of this.#parser.add(text)) {
       this.blocks.push(block)
       if (block.event !== undefined) this.events.push(block)
     }

@@ -92,7 +92,8 @@ const open = async (hash?: string, after = log.head().seq) => {
   const options = { exchange, input: { request: {} }, feed: { reader, cursors }, place }
   const body = await feeds.stream({ ...options, errorBody: ({ code }: CubbyError) => code } as never)
   const taking = body.getReader()
-  const stream = { text: '', end: undefined as string | undefined, take: async () => {}, takeAll: () => {} }
+  const leave = () => taking.cancel()
+  const stream = { text: '', end: undefined as string | undefined, take: async () => {}, takeAll: () => {}, leave }
   stream.take = async () => {
     const { value, done } = await taking.read().catch(() => ({ value: undefined, done: 'cut' }))
     if (value !== undefined) stream.text += new TextDecoder().decode(value)
@@ -128,6 +129,27 @@ const openTaking = async (hash?: string) => {
   stream.text = ''
   return { stream, after }
 }
+
+describe('a stream that begins', () => {
+  test('gets what comes, though the last other stream of its table ends meanwhile', async () => {
+    const { stream: earlier } = await openTaking()
+    const { read } = log
+    const [reading, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    log.read = ((...request: Parameters<typeof read>) => {
+      reading.resolve()
+      return held.promise.then(() => read(...request))
+    }) as never
+    const opening = open()
+    await reading.promise
+    await earlier.leave()
+    log.read = read
+    held.resolve()
+    const stream = await opening
+    stream.takeAll()
+    log.add('a')
+    await eventually('the change comes', () => stream.text.includes('event: delete') || undefined)
+  })
+})
 
 describe('silence', () => {
   test('is broken by a comment, after each 15 s in which nothing was sent', async () => {

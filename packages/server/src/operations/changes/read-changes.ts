@@ -2,6 +2,7 @@ import { type Feed, FeedCursors, type FeedPlace } from '../../core/changes/chang
 import { type ChangesRequest, parseChangesRequest } from '../../core/changes/changes-request.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { call } from '../../core/hint.ts'
+import { keepHoursDefault } from '../../core/limits.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
@@ -65,7 +66,11 @@ export const openFeed = async (
   const { changes } = table
   if (changes === null || changes.keepHours === null) {
     throw new CubbyError('changes_not_kept', `The table ${name} keeps no changes.`, {
-      hint: ['Let it keep them, for a day or longer: ', call('keepChanges', { db, table: name }), '.'],
+      hint: [
+        'Let it keep them, for a day or longer: ',
+        call('keepChanges', { db, table: name, keepHours: keepHoursDefault }),
+        '.',
+      ],
     })
   }
   const feed: Feed = { orgId: table.orgId, db, table: name, tableId: table.id, sinceMs: changes.sinceMs, hash }
@@ -236,7 +241,11 @@ With \`waitSeconds\`, an empty page without \`more\` is held back until somethin
         error: {
           code: 'changes_not_kept',
           message: 'The table orders keeps no changes.',
-          hint: ['Let it keep them, for a day or longer: ', call('keepChanges', inOrders), '.'],
+          hint: [
+            'Let it keep them, for a day or longer: ',
+            call('keepChanges', { ...inOrders, keepHours: keepHoursDefault }),
+            '.',
+          ],
         },
       },
     ],

@@ -28,7 +28,7 @@ export const keepChangesOperation = defineOperation({
   keyNeeded: 'write',
   effect: 'writes',
   route: { method: 'PUT', path: '/v1/:db/:table/changes', body: { schema: 'KeepChangesRequest', required: true } },
-  command: 'table changes {table} --db {db} --keep {keepHours}',
+  command: 'table changes {table} --db {db} --keep {keepHours}h',
   read: ({ members }) => ({ keepHours: parseKeepHours(members) }),
   run: keepChanges,
   present: tableJson,

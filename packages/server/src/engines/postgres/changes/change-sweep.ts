@@ -1,7 +1,7 @@
-import { type LogEnds, oldestKeptSeq } from '../../../core/changes/old-entries.ts'
+import { type LogEnds, type LogTimes, oldestKeptSeq } from '../../../core/changes/old-entries.ts'
 import { type Database, noOrg } from '../connection/database.ts'
-import { bind, type Row } from '../connection/driver.ts'
-import { endsOfLog, nextLog, removeEntries, timeOfEntry } from './statements.ts'
+import { bind, type Row, type Statement } from '../connection/driver.ts'
+import { endsOfLog, firstEntryBetween, nextLog, removeEntries, timeOfEntry } from './statements.ts'
 
 /** One step looks at so many tables. */
 const tablesMax = 100
@@ -50,7 +50,7 @@ export class ChangeSweep {
     const [found] = await this.#db.read(noOrg, bind(endsOfLog, tableId))
     const ends = endsOf(found!.rows, keepHours)
     if (ends !== undefined) this.#found += ends.last.seq - ends.first.seq
-    const beforeSeq = ends && (await oldestKeptSeq(ends, nowMs, (seq) => this.#timeOf(tableId, seq)))
+    const beforeSeq = ends && (await oldestKeptSeq(ends, nowMs, rowsMax, this.#timesOf(tableId)))
     if (beforeSeq === undefined) return 0
     const [removed] = await this.#db.write(
       noOrg,
@@ -59,10 +59,16 @@ export class ChangeSweep {
     return removed!.count
   }
 
-  async #timeOf(tableId: number, seq: number): Promise<number | undefined> {
-    const [found] = await this.#db.read(noOrg, bind(timeOfEntry, tableId, seq))
-    const row = found!.rows[0]
-    return row && Number(row[0])
+  #timesOf(tableId: number): LogTimes {
+    const read = async (statement: Statement, ...values: number[]): Promise<number | undefined> => {
+      const [found] = await this.#db.read(noOrg, bind(statement, tableId, ...values))
+      const row = found!.rows[0]
+      return row && Number(row[0])
+    }
+    return {
+      timeOf: (seq) => read(timeOfEntry, seq),
+      firstBetween: (...bounds) => read(firstEntryBetween, ...bounds),
+    }
   }
 }
 

@@ -142,6 +142,13 @@ export const timeOfEntry: Statement = {
   text: 'select c.at_ms from cubby_change c where c.table_id = $1::bigint and c.seq = $2::bigint',
 }
 
+/** The first entry of table $1 from $2 on and before $3 whose time is after $4, and $5 at the latest. */
+export const firstEntryBetween: Statement = {
+  name: 'change_first_between',
+  text: `select c.seq from cubby_change c where c.table_id = $1::bigint and c.seq >= $2::bigint and c.seq < $3::bigint
+      and c.at_ms > $4::bigint and c.at_ms <= $5::bigint order by c.seq limit 1`,
+}
+
 /** The first table after $1 that has or had a log. */
 export const nextLog: Statement = {
   name: 'next_log',

@@ -1,4 +1,4 @@
-import { type LogEnds, oldestKeptSeq } from '../../../core/changes/old-entries.ts'
+import { type LogEnds, type LogTimes, oldestKeptSeq } from '../../../core/changes/old-entries.ts'
 import type { OpenStore } from '../open-store.ts'
 
 /** Tables that one step looks at. */
@@ -41,7 +41,7 @@ export class ChangeSweep {
       const { id: tableId, ends } = table
       if (ends === undefined) continue
       this.#found += ends.last.seq - ends.first.seq
-      const beforeSeq = await oldestKeptSeq(ends, nowMs, (seq) => this.#entry(tableId, 'AND seq = ?2', seq)?.atMs)
+      const beforeSeq = await oldestKeptSeq(ends, nowMs, rowsMax, this.#timesOf(tableId))
       if (beforeSeq === undefined) continue
       this.#hasRemoved = true
       return 1 + (await this.#store.channel.submit({ kind: 'removeOldChanges', tableId, beforeSeq, rowsMax }))
@@ -60,6 +60,14 @@ export class ChangeSweep {
     const { id, keepHours } = table
     const [first, last] = ['', 'DESC'].map((order) => this.#entry(id, `ORDER BY seq ${order} LIMIT 1`))
     return { id, ends: first && last && { first, last, keepHours } }
+  }
+
+  #timesOf(tableId: number): LogTimes {
+    const between = 'AND seq >= ?2 AND seq < ?3 AND at > ?4 AND at <= ?5 ORDER BY seq LIMIT 1'
+    return {
+      timeOf: (seq) => this.#entry(tableId, 'AND seq = ?2', seq)?.atMs,
+      firstBetween: (...bounds) => this.#entry(tableId, between, ...bounds)?.seq,
+    }
   }
 
   #entry(tableId: number, which: string, ...values: number[]): EntryTime | undefined {
