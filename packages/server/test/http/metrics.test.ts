@@ -231,6 +231,15 @@ test('runs that follow writes are counted as added, those aside that were merged
   expect(
     await added(async () => refused(await service.api.post('/v1/app/_batch', { operations }), 409, 'lease_lost')),
   ).toBe(0)
+  // The first table was written when the second one refuses.
+  const other = await service.table()
+  const parts = [
+    { table: table.name, ...put('l') },
+    { table: other.name, op: 'check', hashKey: 'none', ifUpdatedAt: 1 },
+  ]
+  const refusedLate = async () =>
+    refused(await service.api.post('/v1/app/_batch', { operations: parts }), 412, 'precondition_failed')
+  expect(await added(refusedLate)).toBe(0)
   const mixed = [
     { table: table.name, ...put('k') },
     { op: 'run', task: deletes.name },
