@@ -296,3 +296,33 @@ describe('what is declared', () => {
     expect(ok(await service.api.get(task.path)).on.table).toBe(table.name)
   })
 })
+
+test('with --workers, a declaration holds for writes through every process from the moment of its answer', async () => {
+  const server = await startServer({ args: ['--workers', '2'] })
+  try {
+    const api = server.as((await server.createOrganization()).secretKey)
+    const table = await makeTable(api)
+    const task = await makeTask(api)
+    const on = { table: table.name }
+    // Each request on a connection of its own: they are spread over the workers.
+    const declare = async (body: Json): Promise<Json> =>
+      ok(await api.raw('PUT', task.path, { body: JSON.stringify(body) }))
+    const writeAll = (prefix: string): Promise<string[]> =>
+      Promise.all(
+        Array.from({ length: 12 }, async (_, i) => {
+          const hashKey = `${prefix}-${i}`
+          ok(await api.raw('PUT', table.path, { body: JSON.stringify({ hashKey, data: {} }) }))
+          return `put ["${hashKey}"]`
+        }),
+      )
+    for (let round = 0; round < 6; round++) {
+      await declare({ on })
+      const written = await writeAll(`followed-${round}`)
+      await declare({})
+      await writeAll(`not-${round}`)
+      expect(await taken(task)).toEqual(written.sort())
+    }
+  } finally {
+    await server.stop()
+  }
+})
