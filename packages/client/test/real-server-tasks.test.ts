@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { Cubby, type Database, type Handler } from '../src/index.ts'
+import { Cubby, type Database, type FollowedPayload, type Handler } from '../src/index.ts'
 import { PushError, verifyPush } from '../src/webhooks.ts'
 import { RunFailed } from '../src/worker.ts'
 import { failureOf } from './fake-fetch.ts'
@@ -59,6 +59,39 @@ test('tasks are declared, described, listed, paused, resumed, dropped and restor
   const deleted = await db.tasks.list({ deleted: true })
   expect(deleted.tasks.map(({ task }) => task)).toEqual(['managed'])
   expect(await db.tasks.restore('managed', { deletedAt })).toMatchObject({ status: 'active', attempts: 3 })
+})
+
+test('a task follows a table: its worker gets every write, and pause and resume keep what it follows', async () => {
+  const orders = db.table<{ n: number }>('orders')
+  await db.tables.create('orders')
+  const on = { table: 'orders', ops: ['put' as const, 'delete' as const] }
+  expect((await db.tasks.declare('index', { on: { table: 'orders' } })).on?.ops).toEqual(['put', 'delete', 'expire'])
+  const declared = await db.tasks.declare('index', { on, attempts: 3 })
+  expect(declared.on).toEqual(on)
+  expect(await db.tasks.pause('index')).toMatchObject({ paused: true, attempts: 3, on })
+  const { updatedAt } = await orders.save({ hashKey: 'ada', rangeKey: 'o-1', data: { n: 1 } })
+  expect(await db.tasks.resume('index')).toMatchObject({ paused: false, attempts: 3, on })
+  const seen: FollowedPayload[] = []
+  const task = db.task<FollowedPayload>('index')
+  await workUntil(
+    'index',
+    async ({ payload }) => void seen.push(payload as FollowedPayload),
+    () => seen.length > 0,
+  )
+  expect(seen).toEqual([{ db: 'app', table: 'orders', hashKey: 'ada', rangeKey: 'o-1', op: 'put', updatedAt }])
+  await orders.remove({ hashKey: 'ada', rangeKey: 'o-1' })
+  const [run] = await task.claim({ waitSeconds: 5 })
+  expect([run!.key, run!.payload]).toEqual([
+    '["ada","o-1"]',
+    { db: 'app', table: 'orders', hashKey: 'ada', rangeKey: 'o-1', op: 'delete', deletedAt: expect.any(Number) },
+  ])
+  await task.finish(run!)
+  expect(await failureOf(db.tasks.declare('index', { on: { table: 'invoices' } }))).toMatchObject({
+    ...{ code: 'table_not_found', status: 404, field: 'on.table' },
+  })
+  for (let i = 0; i < 4; i++) await db.tasks.declare(`index-${i}`, { on })
+  expect(await failureOf(db.tasks.declare('index-4', { on }))).toMatchObject({ code: 'too_many_tasks', status: 409 })
+  expect((await db.tasks.declare('index')).on).toBeNull()
 })
 
 describe('runs', () => {

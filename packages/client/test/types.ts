@@ -8,6 +8,9 @@ import {
   type ErrorCode,
   type FileDownload,
   type FileRecord,
+  type FollowedOp,
+  type FollowedPayload,
+  type FollowTable,
   type Indices,
   type KeyChange,
   type ReadData,
@@ -519,6 +522,19 @@ export const webhooks = async (request: Request, headers: Record<string, string 
   await verifyPush({ headers, body: { to: 'ada' } }, 'whsec_')
 }
 
+export const followedWrites = async () => {
+  await app.task<FollowedPayload>('index-orders').work(async ({ payload }) => {
+    holds<Equal<typeof payload.hashKey, string>>()
+    holds<Equal<typeof payload.rangeKey, string | undefined>>()
+    holds<Equal<typeof payload.op, FollowedOp>>()
+    if (payload.op === 'put') holds<Equal<typeof payload.updatedAt, number>>()
+    else holds<Equal<typeof payload.deletedAt, number>>()
+    // @ts-expect-error the version of a write that is not known
+    payload.deletedAt
+    return {}
+  })
+}
+
 export const taskManagement = async () => {
   const { secret, updatedAt } = await app.tasks.declare(
     'mail',
@@ -529,6 +545,15 @@ export const taskManagement = async () => {
   app.tasks.declare('mail', { schedule: { every: 60 } }, { ifMatch: updatedAt })
   // @ts-expect-error not a field of a declaration
   app.tasks.declare('mail', { retries: 5 })
+  const on: FollowTable = { table: 'orders' }
+  app.tasks.declare('mail', { on })
+  const ops: FollowedOp[] = ['put', 'delete', 'expire']
+  const followed = (await app.tasks.declare('mail', { on: { ...on, ops } })).on
+  holds<Equal<typeof followed, Required<FollowTable> | null>>()
+  // @ts-expect-error a patch is a put
+  app.tasks.declare('mail', { on: { ...on, ops: ['patch'] } })
+  // @ts-expect-error the table is missing
+  app.tasks.declare('mail', { on: { ops } })
   // @ts-expect-error a task is declared
   app.tasks.create('mail')
   const { oldestRunAt } = await app.tasks.pause('mail')

@@ -7,7 +7,7 @@ import type { Statement } from '../src/engines/postgres/connection/driver.ts'
 import { detectDialect, openingOf } from '../src/engines/postgres/dialect.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import * as files from '../src/engines/postgres/files/statements.ts'
-import { nextBlobs, nextRecords } from '../src/engines/postgres/maintenance/check.ts'
+import { followersOf, nextBlobs, nextRecords, nextTables } from '../src/engines/postgres/maintenance/check.ts'
 import { sweepInOne } from '../src/engines/postgres/maintenance/maintenance.ts'
 import * as purges from '../src/engines/postgres/maintenance/purge-organizations.ts'
 import { countRecords, findRecords, getRecord, scanRecords } from '../src/engines/postgres/records/read-statements.ts'
@@ -22,6 +22,7 @@ import {
   replaceRow,
 } from '../src/engines/postgres/records/statements.ts'
 import { findTable, findTableByPublicId } from '../src/engines/postgres/registry/registry-cache.ts'
+import * as following from '../src/engines/postgres/tasks/followers.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 setDefaultTimeout(120_000)
@@ -209,6 +210,34 @@ const onLogs: typeof onFiles = [
   { statement: removeRow, values: key, looks: { cubby_record_8_pkey: /range_key =/ } },
 ]
 
+/** The statements of following, in an organization of 5,000 tasks, four of them with each table. */
+const onFollowers: typeof onFiles = [
+  { statement: logs.readCounted, values: [1], looks: { cubby_table_8_pkey: /id =/ } },
+  { statement: logs.addFeed, values: [77], looks: {} },
+  {
+    statement: following.readFollowers,
+    values: [1, 'app', 'table-7'],
+    looks: { cubby_task_following: /org_id = .*follows =/, cubby_table_8_pkey: /id =/ },
+  },
+  {
+    statement: following.followedTable,
+    values: [1, 'app', 'table', 'table-7'],
+    looks: { cubby_table_by_name: /name =/ },
+  },
+  { statement: following.setFollowers, values: [1, '[]'], looks: { cubby_table_8_pkey: /id =/ } },
+  {
+    statement: followersOf,
+    values: [1],
+    looks: { cubby_table_8_pkey: /id =/, cubby_task_following: /org_id = .*follows =/ },
+  },
+  {
+    statement: nextTables,
+    values: [1, dueRows],
+    looks: { cubby_table_8_pkey: /id >/, cubby_task_following: /org_id = .*follows =/ },
+  },
+]
+const inOrder = [...onFiles, ...onLogs, ...onFollowers]
+
 // ── Plans ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface PlanNode {
@@ -238,7 +267,7 @@ const execute = (statement: Statement, values: Value[]): string =>
 
 const prepareAll = async (client: pg.Client): Promise<void> => {
   const walks = (['data', 'keys'] as const).map((select) => scanRecords('walk', false, select))
-  const named = [...walks, ...[...scans, ...onFiles, ...onLogs].map(({ statement }) => statement)]
+  const named = [...walks, ...[...scans, ...inOrder].map(({ statement }) => statement)]
   for (const { name, text } of [...named, ...[...reads, find, ...writes].map(([statement]) => statement)]) {
     await client.query(`prepare ${name} as ${text}`)
   }
@@ -281,6 +310,11 @@ const fill = (client: pg.Client): Promise<unknown> => {
     insert into cubby_table_8 (org_id, db, kind, name, indices, public_id, created_at)
     select 1, 'app', kind, 'table-' || n, '{}', case when kind = 'bucket' then 'bkt_' || n end, 1
     from generate_series(1, 5000) n, unnest(array['table', 'bucket']) kind;
+    insert into cubby_table_8 (org_id, db, kind, name, indices, created_at)
+    select 1, 'app', 'task', 'task-' || n, '{}', 1 from generate_series(1, 5000) n;
+    insert into cubby_task_8 (table_id, declaration, updated_at, paused, pushes, keep_seconds, secrets, org_id, follows)
+    select t.id, '{}', 1, false, false, 0, '[]', 1, 'table-' || (row_number() over () + 3) / 4
+    from cubby_table_8 t where t.kind = 'task';
     insert into cubby_organization_8 (id, name, created_at) select n, 'org-' || n, 1 from generate_series(1, 5000) n;
     insert into cubby_api_key_8 (id, org_id, kind, hash, last_four, created_at)
     select 'key_' || n, 1, 'secret', 'hash-' || n, '0000', 1 from generate_series(1, 5000) n`)
@@ -298,7 +332,7 @@ const circumstances: Record<string, (client: pg.Client) => Promise<void>> = {
     for (const { statement, values } of scans) await client.query(execute(statement, values))
     for (const [statement, values] of [...reads, find]) await client.query(execute(statement, values))
     for (const [statement, values] of writes) await client.query(execute(statement, values)).catch(() => {})
-    for (const { statement, values } of [...onFiles, ...onLogs]) {
+    for (const { statement, values } of inOrder) {
       await client.query('begin')
       await client.query(execute(statement, values)).catch(() => {})
       await client.query('rollback')
@@ -412,9 +446,9 @@ for (const [name, prepare] of Object.entries(circumstances)) {
     // The join of a sweep or purge, and the few rows of counters, need the engine's settings.
     const joins = [sweepInOne, purges.removeKeys, ...onLogs.map(({ statement }) => statement)]
     const isEngine = name.startsWith('the engine')
-    const planned = [...onFiles, ...onLogs].filter(({ statement }) => isEngine || !joins.includes(statement))
+    const planned = inOrder.filter(({ statement }) => isEngine || !joins.includes(statement))
     test.each(planned.map((one) => [one.statement.name, one] as const))(
-      'for files and logs: %s looks for what it needs in an index',
+      'for files, logs and followers: %s looks for what it needs in an index',
       async (_, { statement, values, looks }) => {
         const nodes = (await planOf(client, statement, values)).filter(isScan)
         // The store has one row, which every look-up of the registry reads.

@@ -20,6 +20,9 @@ const rowsInTask = 50_000
 const nowMs = 1_000_000
 const dueRows = 20
 const key = Buffer.from('k1')
+const newKey = Buffer.from('new')
+/** The same and others as an array. */
+const keys = `{${[key, newKey, Buffer.from('k7')].map((one) => `"\\\\x${one.toString('hex')}"`).join(',')}}`
 
 /** The statements, each with the indexes that it may look into, and what it looks for. */
 const cases: { statement: Statement; values: Value[]; looks: Record<string, RegExp> }[] = [
@@ -40,6 +43,22 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
     statement: sql.holdKey,
     values: [1, key],
     looks: { cubby_run_by_queued_key: /task_id = .*key =/, cubby_run_by_running_key: /task_id = .*key =/ },
+  },
+  // The runs of followers: keys that run, that wait, and that are new.
+  { statement: sql.followRows(2), values: [1, nowMs, 'w1', key, '{}', 'w2', newKey, '{}'], looks: {} },
+  {
+    statement: sql.holdKeys,
+    values: [1, keys],
+    looks: {
+      cubby_run_by_running_key: /task_id = .*key = /,
+      cubby_run_by_queued_key: /task_id = .*key = /,
+      cubby_run_8_pkey: /task_id = .*id = /,
+    },
+  },
+  {
+    statement: sql.lockNamedAndRunning,
+    values: [1, '{}', keys],
+    looks: { cubby_run_by_running_key: /task_id = .*key = /, cubby_run_8_pkey: /task_id = .*id = / },
   },
   {
     statement: sql.lockQueuedOfSameKey,

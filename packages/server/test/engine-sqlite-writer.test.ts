@@ -4,11 +4,15 @@ import { join } from 'node:path'
 import { makeApiKey } from '../src/core/api-keys/api-key.ts'
 import { CubbyError } from '../src/core/errors.ts'
 import { commitRequestsMax } from '../src/core/limits.ts'
+import { followedOps } from '../src/core/tasks/following.ts'
+import { newTaskSecret } from '../src/core/tasks/task-secret.ts'
 import { type Fault, planFaults } from '../src/engines/sqlite/disk/fault-point.ts'
 import { type EmbeddedEngine, openSqliteEngine } from '../src/engines/sqlite/engine.ts'
 import { prepareStore } from '../src/engines/sqlite/migrations/prepare-store.ts'
 import { ThreadWriteChannel } from '../src/engines/sqlite/write/thread-write-channel.ts'
-import { type Fixture, makeFixture, startMs, timeScan } from './conformance/fixture.ts'
+import { makeLog } from './conformance/change-fixture.ts'
+import { type Fixture, fixtureOf, makeFixture, startMs, timeScan } from './conformance/fixture.ts'
+import { declared } from './conformance/runs.ts'
 import { expectSound } from './engine-conformance.ts'
 import { eventually, makeTempDir, removeTempDir } from './harness.ts'
 
@@ -32,6 +36,15 @@ afterEach(async () => {
   await engine.close()
   removeTempDir(dir)
 })
+
+/** A table that keeps its changes and is followed by a task. */
+const makeFollowedLog = async (own: EmbeddedEngine): Promise<Fixture> => {
+  const { tenant, table } = await makeLog(own)
+  const on = { table: table.name, ops: [...followedOps] }
+  const task = { ...declared, on, keepsAuthorization: false, newSecret: newTaskSecret() }
+  await own.tasks.declare(tenant.caller, 'app', 'index', task, undefined, startMs)
+  return fixtureOf(own, tenant, (await own.tables.find(tenant.org.id, 'app', table.name))!)
+}
 
 const plan = (fault: Fault): void => planFaults(faults, [fault])
 
@@ -100,6 +113,41 @@ test('a statement that fails by itself: nothing of it is applied, and ids of its
   expect(await tryPut('b')).toBe('applied')
   expect(await fixture.names(timeScan())).toEqual(['b'])
   await expectSound(engine)
+})
+
+test('of a group whose second command fails alone, the first tells of its log and counts its runs', async () => {
+  let added = 0
+  const observer = {
+    committed: () => {},
+    runs: (_: string, count: number) => {
+      added += count
+    },
+  }
+  const own = await openSqliteEngine({ dataDir: join(dir, 'observed'), faults, observer })
+  try {
+    const { put, table } = await makeFollowedLog(own)
+    const noted: number[] = []
+    own.changes.follow(table, (seq) => noted.push(seq))
+    const tryOwn = (name: string) =>
+      put(name).then(
+        () => 'applied',
+        ({ code }) => code,
+      )
+    planFaults(faults, [
+      { at: 'statement', code: 'SQLITE_ERROR' },
+      // The first of the two alone, just before its COMMIT.
+      { at: 'commit', waitMs: 1 },
+      { at: 'statement', code: 'SQLITE_ERROR' },
+    ])
+    const { seq } = await own.changes.head(table)
+    expect(await Promise.all(['a', 'b'].map(tryOwn))).toEqual(['applied', 'internal'])
+    expect(existsSync(`${faults}.hit`)).toBe(true)
+    await eventually('it is counted', () => (added === 1 ? true : undefined))
+    expect(noted).toEqual([seq + 1])
+    await expectSound(own)
+  } finally {
+    await own.close()
+  }
 })
 
 test('a committed write is answered whatever the callback after the commit throws', async () => {

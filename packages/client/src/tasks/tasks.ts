@@ -18,8 +18,8 @@ import type {
  */
 const declarationOf = (task: ActiveTask): DeclareTaskRequest => {
   const { db, task: name, oldestRunAt, counts, status, createdAt, updatedAt, schedule, ...fields } = task
-  const { nextRunAt, ...times } = schedule ?? {}
-  const given = { ...fields, schedule: schedule && times }
+  // JSON has no member that is undefined.
+  const given = { ...fields, schedule: schedule && { ...schedule, nextRunAt: undefined } }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
 }
 

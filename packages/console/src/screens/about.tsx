@@ -107,7 +107,7 @@ const ChangesSection = ({ about }: { about: ActiveTable }) => {
       }
     >
       {kept === undefined ? (
-        <p>This table keeps no changes: nobody can follow it.</p>
+        <p>This table keeps no changes: nobody can read or watch them.</p>
       ) : (
         <dl class="facts">
           <dt>kept for</dt>

@@ -196,6 +196,57 @@ test('runs are counted by outcome, once each, also in batches', async () => {
   ])
 })
 
+test('runs that follow writes are counted as added, those aside that were merged or whose write was not applied', async () => {
+  const table = await service.table()
+  const on = { table: table.name }
+  const [all, deletes] = [
+    await makeTask(service.api, { on }),
+    await makeTask(service.api, { on: { ...on, ops: ['delete'] } }),
+  ]
+  const put = (hashKey: string) => ({ op: 'put', hashKey, data: {} })
+  const added = async (work: () => Promise<unknown>): Promise<number> => {
+    const [before, after] = await around(work)
+    return growth(before, after, runs, { outcome: 'added' })
+  }
+  expect(await added(() => table.put('a'))).toBe(1)
+  // Its run waits still.
+  expect(await added(() => table.put('a'))).toBe(0)
+  expect(await added(() => table.batch([put('a'), put('b'), put('c')]))).toBe(2)
+  expect(await added(() => table.delete('a'))).toBe(1)
+  const lines = ['c', 'd', 'e', 'f'].map((hashKey) => JSON.stringify({ hashKey, data: {} })).join('\n')
+  expect(await added(async () => ok(await service.api.raw('POST', `${table.path}/load`, { body: lines })))).toBe(3)
+  const [claimed] = await all.claim()
+  expect(await added(() => table.put(claimed.payload.hashKey))).toBe(1)
+  // The last operation is refused after the others were written.
+  const refusals = [
+    [put('g'), put('h'), { op: 'check', hashKey: 'b', ifUpdatedAt: null }],
+    [put('i'), { op: 'patch', hashKey: 'b', increment: { '/n': { by: 1, max: 0 } } }],
+  ]
+  for (const operations of refusals) {
+    expect(await added(async () => refused(await table.tryBatch(operations), 412, 'precondition_failed'))).toBe(0)
+  }
+  expect(await added(async () => ok(await table.delete('nothing')))).toBe(0)
+  const finish = { op: 'finish', task: all.name, run: claimed.id, lease: 'wrong' }
+  const operations = [{ table: table.name, ...put('j') }, finish]
+  expect(
+    await added(async () => refused(await service.api.post('/v1/app/_batch', { operations }), 409, 'lease_lost')),
+  ).toBe(0)
+  // The first table was written when the second one refuses.
+  const other = await service.table()
+  const parts = [
+    { table: table.name, ...put('l') },
+    { table: other.name, op: 'check', hashKey: 'none', ifUpdatedAt: 1 },
+  ]
+  const refusedLate = async () =>
+    refused(await service.api.post('/v1/app/_batch', { operations: parts }), 412, 'precondition_failed')
+  expect(await added(refusedLate)).toBe(0)
+  const mixed = [
+    { table: table.name, ...put('k') },
+    { op: 'run', task: deletes.name },
+  ]
+  expect(await added(async () => ok(await service.api.post('/v1/app/_batch', { operations: mixed })))).toBe(2)
+})
+
 test('a lease that ends is counted as expired', async () => {
   const task = await makeTask(service.api, { leaseSeconds: 1, attempts: 5 })
   const before = await scrape(service.server)

@@ -57,6 +57,18 @@ describe.skipIf(process.platform !== 'linux')('--workers 2 with --metrics', () =
     else expect(sumOf(after, 'cubby_postgres_connections_max')).toBe(3 * 8)
   })
 
+  test('a run that follows a write is counted once, whichever worker wrote', async () => {
+    await api.post('/v1/app/followed')
+    await api.put('/v1/app/_tasks/index', { on: { table: 'followed' } })
+    const before = await scrapeAll(server)
+    for (let i = 0; i < 24; i++) {
+      // Each on a connection of its own; each record twice, and the second run is merged.
+      const body = JSON.stringify({ hashKey: `k${i >> 1}`, data: {} })
+      expect((await api.raw('PUT', '/v1/app/followed', { body })).status).toBe(200)
+    }
+    expect(growth(before, await scrapeAll(server), 'cubby_task_runs_total', { outcome: 'added' })).toBe(12)
+  })
+
   test('a worker that hangs does not hang the scrape, and takes nothing away', async () => {
     const before = await scrapeAll(server)
     const [hung] = workersOf(server.pid)

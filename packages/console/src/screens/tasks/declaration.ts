@@ -56,7 +56,7 @@ export const formOf = (from: TaskRow | Declared): DeclarationForm => {
     timezone: textOf(schedule?.timezone),
     payload: schedule?.payload ?? '',
     on: textOf(declared.on?.table),
-    ops: Array.isArray(declared.on?.ops) ? declared.on.ops.join(', ') : '',
+    ops: textOf(declared.on?.ops).replaceAll(',', ', '),
   }
 }
 

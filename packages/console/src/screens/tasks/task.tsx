@@ -199,7 +199,7 @@ export const TaskScreen = ({ db, task, status: wanted }: Props) => {
               <Empty
                 text={
                   status.value === undefined
-                    ? 'This task has no runs. They come from your code, from the schedule, or from here.'
+                    ? 'This task has no runs. They come from your code, the schedule, the table that it follows, or from here.'
                     : `No run is ${status.value}.`
                 }
               >

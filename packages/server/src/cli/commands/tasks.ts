@@ -31,9 +31,9 @@ const namingFlag = async <T>(member: 'url' | 'key', flag: string, answer: Promis
 
 const declareCommand: CliCommand = {
   ...wordsOf('declareTask', '--push-to https://example.com/mail --attempts 5'),
-  details: `The whole declaration is replaced: what is not given gets its default, also --push-to, --authorization and the
-schedule. Its runs stay. The answer that first has a URL has the secret that signs pushes; it is shown this
-once. To change nothing but paused: cubby tasks pause, cubby tasks resume.`,
+  details: `The whole declaration is replaced: what is not given gets its default, also --push-to, --authorization, --on
+and the schedule. Its runs stay. The answer that first has a URL has the secret that signs pushes; it is shown
+this once. To change nothing but paused: cubby tasks pause, cubby tasks resume.`,
   flags: {
     db: dbFlag,
     ...declarationFlags,

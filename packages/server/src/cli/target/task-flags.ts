@@ -84,7 +84,13 @@ const parseOn = (args: Arguments): Record<string, string> | undefined => {
     throw new UsageError('--on-ops needs --on: it says which writes of the table add a run')
   }
   const members: Record<string, string> = { table: JSON.stringify(table) }
-  if (ops !== undefined) members.ops = JSON.stringify(ops.split(',').map((op) => op.trim()))
+  if (ops !== undefined) {
+    const words = ops.split(',').map((op) => op.trim())
+    if (words.some((word, i) => !followedOps.some((op) => op === word) || words.indexOf(word) < i)) {
+      throw new UsageError(`--on-ops is "${ops}"; it takes some of ${followedOps.join(',')}, each once`)
+    }
+    members.ops = JSON.stringify(words)
+  }
   return members
 }
 

@@ -133,7 +133,7 @@ async function* checkLog(read: Read, tableId: number, keeps: boolean): AsyncIter
 }
 
 /** Reads the list of followers of a table beside the tasks that follow it, in one snapshot. */
-const followersOf: Statement = {
+export const followersOf: Statement = {
   name: 'check_followers',
   text: `select k.table_id, k.name, k.declaration, t.followers from cubby_table_8 t left join lateral (
       select x.table_id, d.name, x.declaration from cubby_task_8 x cross join lateral (
@@ -154,10 +154,12 @@ async function* checkFollowers(read: Read, tableId: number): AsyncIterable<strin
 
 const readSecrets: Statement = { name: 'check_secrets', text: `select ${secretColumns} from cubby_store s` }
 
-const nextTables: Statement = {
+export const nextTables: Statement = {
   name: 'check_next_tables',
+  // With `exists` all tasks would be read for each page of tables.
   text: `select t.id, t.indices, t.kind, t.keep_hours, t.changes_since, t.kind = 'table' and t.deleted_at_ms is null and (
-      t.followers <> '[]' or exists (select 1 from cubby_task_8 k where k.org_id = t.org_id and k.follows = t.name))
+      t.followers <> '[]'
+      or (select true from cubby_task_8 k where k.org_id = t.org_id and k.follows = t.name limit 1) is true)
     from cubby_table_8 t where t.id > $1::bigint order by t.id limit $2::bigint`,
 }
 

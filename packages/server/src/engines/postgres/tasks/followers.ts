@@ -11,7 +11,7 @@ import { epochColumn, named, tableColumns, toTable } from '../registry/rows.ts'
 // again, in the same transaction, which holds the lock of the organization.
 
 /** $1 organization, $2 database, $3 the name of the table. The limit forces one seek for each task. */
-const readFollowers: Statement = {
+export const readFollowers: Statement = {
   name: 'task_followers',
   text: `select k.table_id, d.name, k.declaration from cubby_task_8 k cross join lateral (
       select t.db, t.name from cubby_table_8 t where t.id = k.table_id limit 1
@@ -19,13 +19,13 @@ const readFollowers: Statement = {
 }
 
 /** $1 organization, $2 database, $3 kind, $4 name. */
-const followedTable: Statement = {
+export const followedTable: Statement = {
   name: 'task_followed_table',
   text: `select ${tableColumns}, ${epochColumn} from cubby_table_8 t where ${named} and t.deleted_at_ms is null`,
 }
 
 /** $1 table. */
-const setFollowers: Statement = {
+export const setFollowers: Statement = {
   name: 'set_followers',
   text: 'update cubby_table_8 set followers = $2 where id = $1::bigint',
 }

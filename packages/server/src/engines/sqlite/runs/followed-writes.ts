@@ -27,7 +27,7 @@ export class FollowedWrites {
   /** Null for a table that nobody follows. */
   readonly #tables = new Map<number, FollowedTable | null>()
   #leftOut = none
-  /** The new runs since it was last set to 0. */
+  /** The new runs since the last `takeAdded`. */
   added = 0
 
   constructor(db: Connection, log: ChangeLog, runs: KeyedRuns) {
@@ -63,6 +63,12 @@ export class FollowedWrites {
   /** The store is asked again who follows the table. */
   forget(tableId: number): void {
     this.#tables.delete(tableId)
+  }
+
+  takeAdded(): number {
+    const { added } = this
+    this.added = 0
+    return added
   }
 
   /** The transaction, or a part of it, was rolled back to where `added` had this value. */

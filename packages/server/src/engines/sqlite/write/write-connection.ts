@@ -52,6 +52,9 @@ export class WriteConnection {
   readonly #faults: string | undefined
   readonly #walBytesKept: number | undefined
   #writers!: Writers
+  /** What the commits have added since it was last taken. */
+  readonly #grown = new Map<number, number>()
+  #added = 0
   /** Set when the connection was opened again. The reader sets it to false. */
   reopened = false
   /** Set when a COMMIT failed with an I/O error. Nothing is written from then on. */
@@ -151,7 +154,6 @@ export class WriteConnection {
     try {
       if (faults !== undefined) faultPoint(faults, 'commit')
       this.db.run('COMMIT')
-      return outcomes
     } catch (error) {
       const later = group.slice(outcomes.length)
       outcomes = failAll(group.slice(0, outcomes.length), error, 'commit')
@@ -163,6 +165,15 @@ export class WriteConnection {
       this.failure = `commit: ${codeOf(error)} ${(error as Error).message}`
       return [...outcomes, ...later.map(() => ({ failure: ending }))]
     }
+    this.#keepCommitted()
+    return outcomes
+  }
+
+  /** What a commit has added stays, whatever becomes of the next commands of its group. */
+  #keepCommitted(): void {
+    const { log, followed } = this.#writers
+    for (const [tableId, seq] of log.takeGrown() ?? []) this.#grown.set(tableId, seq)
+    this.#added += followed.takeAdded()
   }
 
   /** A command that is rejected with a CubbyError has written nothing. */
@@ -193,14 +204,16 @@ export class WriteConnection {
 
   /** The logs that the commits since the last call have added to. */
   takeGrown(): LogHead[] | undefined {
-    return this.#writers.log.takeGrown()
+    if (this.#grown.size === 0) return undefined
+    const heads: LogHead[] = [...this.#grown]
+    this.#grown.clear()
+    return heads
   }
 
   /** The runs that the writes of those commits have added to tasks that follow a table. */
   takeAdded(): number {
-    const { followed } = this.#writers
-    const { added } = followed
-    followed.added = 0
+    const added = this.#added
+    this.#added = 0
     return added
   }
 
