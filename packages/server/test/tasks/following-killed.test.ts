@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { oneProcess, type Stage, twoProcesses, twoWorkers } from '../changes/history-stage.ts'
-import { type Api, type Json, storeIsEmbedded } from '../harness.ts'
+import { type Api, eventually, type Json, storeIsEmbedded } from '../harness.ts'
 import { ok } from '../http/service.ts'
 import { Random, testSeed } from '../model/random.ts'
 import { type SharedPostgres, sharedPostgres } from '../postgres-server.ts'
@@ -149,6 +149,19 @@ class Following {
   }
 }
 
+/** Nothing keeps a run from being claimed for good. */
+const finishAll = async (api: Api): Promise<void> => {
+  const countOf = async (status: string): Promise<number> =>
+    ok(await api.post('/v1/app/_tasks/index/query', { status, select: 'count' })).count
+  const claim = '/v1/app/_tasks/index/claim'
+  await eventually('every run is claimed and finished', async () => {
+    for (const { id, lease } of ok(await api.post(claim, { limit: 100, leaseSeconds: 60 })).runs) {
+      ok(await api.post(`/v1/app/_tasks/index/runs/${id}/finish`, { lease }))
+    }
+    return (await countOf('queued')) + (await countOf('running')) === 0 ? true : undefined
+  })
+}
+
 const runRounds = async (open: (random: Random) => Promise<Stage>): Promise<void> => {
   const seed = testSeed()
   const random = new Random(seed)
@@ -172,6 +185,7 @@ const runRounds = async (open: (random: Random) => Promise<Stage>): Promise<void
       claims += workers.reduce((sum, { claimed }) => sum + claimed.length, 0)
       await following.check()
     }
+    await finishAll(await stage.api())
     expect(await stage.servers[0]!.cubby('verify')).toMatchObject({ exitCode: 0, stderr: '' })
     const finished = workers.reduce((sum, worker) => sum + worker.finishedInBatches, 0)
     console.log(
