@@ -48,14 +48,16 @@ const measure = async (name: Name, forSeconds: number): Promise<{ rate: number; 
   return { rate: result.requests / result.seconds, cpuUs }
 }
 
-console.log(`load of the machine before: ${loadavg()[0]!.toFixed(2)}`)
+const loadBefore = loadavg()[0]!
 for (const name of names) await measure(name, seconds)
 const rates: Record<Name, number[]> = { plain: [], followed: [] }
+const cpu: Record<Name, number[]> = { plain: [], followed: [] }
 for (let round = 0; round < rounds; round++) {
   // Each is first in every other round: neither has always the larger store.
   for (const name of round % 2 === 0 ? names : names.toReversed()) {
     const { rate, cpuUs } = await measure(name, seconds)
     rates[name].push(rate)
+    cpu[name].push(cpuUs)
     console.log(`${name}: ${rate.toFixed(0)} puts/s, ${cpuUs.toFixed(0)} µs of CPU each`)
   }
 }
@@ -63,7 +65,8 @@ const ratios = rates.followed.map((rate, i) => rate / rates.plain[i]!).toSorted(
 console.log(
   `${rounds} rounds of ${seconds} s, ${tasks} tasks: median ${median(rates.plain).toFixed(0)} puts/s without, ` +
     `${median(rates.followed).toFixed(0)} followed; ratio ${medianRatio(rates.followed, rates.plain).toFixed(2)} ` +
-    `(${ratios.map((ratio) => ratio.toFixed(2)).join(', ')})`,
+    `(${ratios.map((ratio) => ratio.toFixed(2)).join(', ')}); load ${loadBefore.toFixed(1)}, CPU of the server ${median(cpu.plain).toFixed(0)} and ` +
+    `${median(cpu.followed).toFixed(0)} µs a put`,
 )
 await server.stop()
 await cleanUp()
