@@ -114,6 +114,15 @@ export const followingCases = (it: Case): void => {
     expect(await queued(engine, task)).toEqual({ '["b"]': 'put 5' })
   })
 
+  it('following: of writes of one record at the same time the newest counts', async ({ engine }) => {
+    const { table, task, put } = await makeFollowed(engine)
+    for (let round = 1; round <= 3; round++) {
+      await Promise.all(numbered(30).map(() => put('same', {}, sinceMs + round * 100)))
+      const record = await engine.records.get(table, { hashKey: 'same', rangeKey: '#' }, sinceMs)
+      expect(await queued(engine, task)).toEqual({ '["same"]': `put ${record!.updatedAtMs - sinceMs}` })
+    }
+  })
+
   it('following: a run that waits for another attempt takes the newest write, and keeps its time', async ({
     engine,
   }) => {
