@@ -18,7 +18,7 @@ interface Write {
   take?(body: Json): void
 }
 
-const outcomeOf = ({ status, body, text }: ApiResponse): 'applied' | 'refused' | 'unknown' => {
+export const outcomeOf = ({ status, body, text }: ApiResponse): 'applied' | 'refused' | 'unknown' => {
   if (status === 200) return 'applied'
   const code = body?.error?.code
   if (code === 'unavailable') return 'refused'

@@ -40,21 +40,23 @@ const follow = async (engine: Engine, tenant: Tenant, name: string, more?: Parti
   return result.task
 }
 
-/** The queued runs of a task, by key: what the payload says beside the names. */
-const queued = async (engine: Engine, task: Table): Promise<Record<string, string>> => {
+const queuedRuns = async (engine: Engine, task: Table): Promise<Run[]> => {
   const dump = await engine.transfer.openDump()
   const runs: Run[] = []
   for await (const chunk of dump.runsOf(task.id)) runs.push(...chunk)
   await dump.close()
-  const shown = runs
-    .filter(({ status }) => status === 'queued')
-    .map(({ key, payload }): [string, string] => {
-      const { db, table, hashKey, rangeKey, op, updatedAt, deletedAt } = JSON.parse(payload)
-      expect([db, table, JSON.stringify(rangeKey === undefined ? [hashKey] : [hashKey, rangeKey])]).toEqual([
-        ...['app', 'orders', key],
-      ])
-      return [key!, `${op} ${op === 'put' ? updatedAt - sinceMs : deletedAt - sinceMs}`]
-    })
+  return runs.filter(({ status }) => status === 'queued')
+}
+
+/** The queued runs of a task, by key: what the payload says beside the names. */
+const queued = async (engine: Engine, task: Table): Promise<Record<string, string>> => {
+  const shown = (await queuedRuns(engine, task)).map(({ key, payload }): [string, string] => {
+    const { db, table, hashKey, rangeKey, op, updatedAt, deletedAt } = JSON.parse(payload)
+    expect([db, table, JSON.stringify(rangeKey === undefined ? [hashKey] : [hashKey, rangeKey])]).toEqual([
+      ...['app', 'orders', key],
+    ])
+    return [key!, `${op} ${op === 'put' ? updatedAt - sinceMs : deletedAt - sinceMs}`]
+  })
   return Object.fromEntries(shown.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
@@ -101,11 +103,24 @@ export const followingCases = (it: Case): void => {
     await put('a', {}, sinceMs + 3)
     await put('a', {}, sinceMs + 4)
     expect(await claim(engine, tenant, task)).toEqual([])
-    expect(await queued(engine, task)).toEqual({ '["a"]': 'put 4' })
+    await put('b', {}, sinceMs + 5)
+    expect(await queued(engine, task)).toEqual({ '["a"]': 'put 4', '["b"]': 'put 5' })
+    // A claim finds only what is not held.
+    const held = (await queuedRuns(engine, task)).map((run): [string | null, boolean] => [run.key, run.held])
+    expect(Object.fromEntries(held)).toEqual({ '["a"]': true, '["b"]': false })
     await engine.runs.finish(tenant.caller, task, first!.id, { lease: first!.lease!, result: null }, Date.now())
-    const [second] = await claim(engine, tenant, task)
+    const [second] = await claim(engine, tenant, task, 1)
     expect(JSON.parse(second!.payload).updatedAt).toBe(sinceMs + 4)
-    expect(await queued(engine, task)).toEqual({})
+    expect(await queued(engine, task)).toEqual({ '["b"]': 'put 5' })
+  })
+
+  it('following: of writes of one record at the same time the newest counts', async ({ engine }) => {
+    const { table, task, put } = await makeFollowed(engine)
+    for (let round = 1; round <= 3; round++) {
+      await Promise.all(numbered(30).map(() => put('same', {}, sinceMs + round * 100)))
+      const record = await engine.records.get(table, { hashKey: 'same', rangeKey: '#' }, sinceMs)
+      expect(await queued(engine, task)).toEqual({ '["same"]': `put ${record!.updatedAtMs - sinceMs}` })
+    }
   })
 
   it('following: a run that waits for another attempt takes the newest write, and keeps its time', async ({

@@ -26,7 +26,7 @@ export interface UnreadAttack {
 }
 
 export interface LoopRequest extends Head {
-  /** The text has `{n}` where each request has a number of its own. */
+  /** The text has `{n}` wherever each request has a number of its own. */
   body?: string
   /** Send it in chunks of so many bytes. */
   chunkLength?: number
@@ -157,7 +157,7 @@ const encode = (request: LoopRequest): (() => Uint8Array) => {
     const bytes = requestBytes(request, body)
     return () => bytes
   }
-  return () => requestBytes(request, body.replace('{n}', String(requestNumber++)))
+  return () => requestBytes(request, body.replaceAll('{n}', String(requestNumber++)))
 }
 
 const loop = async (port: number, { groups, pauseMs = 0, refusedPauseMs }: LoopAttack): Promise<void> => {

@@ -1,10 +1,28 @@
 import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { runIdCharactersMax } from '../limits.ts'
-import { randomBase62 } from '../text/base62.ts'
+import { base62Alphabet, randomBase62 } from '../text/base62.ts'
 
-/** Makes an id for a run whose caller chose none. */
-export const newRunId = (): string => `run_${randomBase62(22)}`
+const [timeDigits, randomDigits] = [8, 14]
+
+const timeText = (ms: number): string => {
+  let text = ''
+  for (let rest = ms; text.length < timeDigits; rest = Math.floor(rest / 62)) text = base62Alphabet[rest % 62] + text
+  return text
+}
+
+let newestMs = 0
+let newestText = ''
+
+/**
+ * Makes an id for a run whose caller chose none. It begins with the time, so that runs that are added together lie together in
+ * the index of ids: a commit of many then writes fewer pages.
+ */
+export const newRunId = (): string => {
+  const ms = Date.now()
+  if (ms !== newestMs) [newestMs, newestText] = [ms, timeText(ms)]
+  return `run_${newestText}${randomBase62(randomDigits)}`
+}
 
 const pattern = new RegExp(`^[A-Za-z0-9_-]{1,${runIdCharactersMax}}$`)
 

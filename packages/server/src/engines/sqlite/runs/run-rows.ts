@@ -152,6 +152,16 @@ export const insertRun = `INSERT INTO runs (seq, task_id, id, status, key, run_a
     created_at, updated_at, finished_at, error_code, error_message, progress, payload, result)
   VALUES (?1, ?2, ?3, ?4, CAST(?5 AS BLOB), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)`
 
+/** The same for a run that `createRun` has made: the other columns of such a row have one value. */
+export const insertNewRun = `INSERT INTO runs (seq, task_id, id, status, key, run_at, attempt, held, created_at, updated_at, payload)
+  VALUES (?1, ?2, ?3, 'queued', CAST(?4 AS BLOB), ?5, 0, ?6, ?7, ?7, ?8)`
+
+export const newRunValues = (run: Run): RunValue[] => {
+  const { seq, taskId, id, key, runAtMs, held, createdAtMs, payload } = run
+  const stored = storedData(taskId, wholeRow(seq, stateOf(run), payload, false))
+  return [seq, taskId, id, key, runAtMs, held ? 1 : 0, createdAtMs, stored]
+}
+
 /** Writes all columns that can change. The payload has the checksum of the whole row. */
 export const updateRun = `UPDATE runs SET status = ?4, run_at = ?6, attempt = ?7, held = ?8, lease = ?9, lease_until = ?10,
     done_lease = ?11, updated_at = ?13, finished_at = ?14, error_code = ?15, error_message = ?16, progress = ?17,

@@ -23,9 +23,11 @@ import type { TaskWrites } from '../tasks/task-writes.ts'
 import { failDamaged, isUnreadable, onEach, readOrNote } from './damaged-runs.ts'
 import { countRunning, dueRuns } from './due-statements.ts'
 import {
-  insertRun,
+  insertNewRun,
   moveLease,
+  newRunValues,
   type RunRow,
+  type RunValue,
   readRun,
   runById,
   runBySeq,
@@ -48,12 +50,30 @@ const isDue = (run: Run, taskId: number, nowMs: number): boolean =>
 export class RunWrites {
   readonly #db: Connection
   readonly #tasks: TaskWrites
+  readonly #queued
+  readonly #isQueued
+  readonly #isRunning
+  readonly #insert
+  readonly #insertOrIgnore
+  readonly #newestSeq
+  #isNew = true
   /** The bytes that claims have written since this was last set to 0: the requests do not tell. */
   claimedBytes = 0
 
   constructor(db: Connection, tasks: TaskWrites) {
     this.#db = db
     this.#tasks = tasks
+    // The status is part of the text, so that SQLite takes the partial index.
+    const ofKey = <Row>(columns: string, status: 'queued' | 'running') =>
+      db.prepare<Row, [number, string]>(
+        `SELECT ${columns} FROM runs WHERE task_id = ?1 AND key = CAST(?2 AS BLOB) AND status = '${status}'`,
+      )
+    this.#queued = ofKey<RunRow>(runColumns, 'queued')
+    this.#isQueued = ofKey('1', 'queued')
+    this.#isRunning = ofKey('1', 'running')
+    this.#insert = db.prepare<unknown, RunValue[]>(insertNewRun)
+    this.#insertOrIgnore = db.prepare<unknown, RunValue[]>(insertNewRun.replace('INSERT', 'INSERT OR IGNORE'))
+    this.#newestSeq = db.prepare<{ seq: number }, []>(`SELECT seq FROM sqlite_sequence WHERE name = 'runs'`)
   }
 
   #task(taskId: number): DumpedTask {
@@ -75,25 +95,22 @@ export class RunWrites {
   }
 
   isQueued(taskId: number, key: string | null): boolean {
-    return key !== null && this.#ofKey('1', taskId, key, 'queued') !== undefined
+    return key !== null && this.#isQueued.get(taskId, key) !== null
   }
 
   isRunning(taskId: number, key: string | null): boolean {
-    return key !== null && this.#ofKey('1', taskId, key, 'running') !== undefined
-  }
-
-  /** The status is part of the text, so that SQLite takes the partial index. `columns` is 1 if the long row is not needed. */
-  #ofKey<Row>(columns: string, taskId: number, key: string, status: 'queued' | 'running'): Row | undefined {
-    const sql = `SELECT ${columns} FROM runs WHERE task_id = ?1 AND key = CAST(?2 AS BLOB) AND status = '${status}'`
-    return this.#db.one(sql, taskId, key)
+    return key !== null && this.#isRunning.get(taskId, key) !== null
   }
 
   insert(taskId: number, run: NewRun, nowMs: number): Run {
-    const { seq } = this.#db.one<{ seq: number }>(`SELECT 1 + coalesce(
-      (SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0) AS seq`)!
-    const created = createRun(seq, taskId, run, this.isRunning(taskId, run.key), nowMs)
-    this.#db.change(insertRun, ...runValues(created))
+    const created = this.#create(taskId, run, nowMs)
+    this.#insert.run(...newRunValues(created))
     return created
+  }
+
+  #create(taskId: number, run: NewRun, nowMs: number): Run {
+    const seq = 1 + (this.#newestSeq.get()?.seq ?? 0)
+    return createRun(seq, taskId, run, this.isRunning(taskId, run.key), nowMs)
   }
 
   /** Writes a run over its row. */
@@ -106,8 +123,8 @@ export class RunWrites {
 
   /** Call it when the running run of the key has ended: one that waited behind it can start. */
   release(taskId: number, key: string | null, nowMs: number): void {
-    const row = key === null ? undefined : this.#ofKey<RunRow>(runColumns, taskId, key, 'queued')
-    if (row === undefined) return
+    const row = key === null ? null : this.#queued.get(taskId, key)
+    if (row === null) return
     const run = readRun(row)
     if (run === undefined) failDamaged(this.#db, row.seq, nowMs)
     else if (run.held) this.replace(run, { ...run, held: false })
@@ -126,11 +143,17 @@ export class RunWrites {
   }
 
   addOfKey(taskId: number, run: NewRun & { key: string }, nowMs: number): { run: Run; created: boolean } {
-    const queued = this.#ofKey<RunRow>(runColumns, taskId, run.key, 'queued')
-    const before = queued && readRun(queued)
+    // Most runs of keys are new, or most are merged: each is taken to be as the one before. It saves the look for a queued one.
+    if (this.#isNew) {
+      const created = this.#create(taskId, run, nowMs)
+      if (this.#insertOrIgnore.run(...newRunValues(created)).changes > 0) return { run: created, created: true }
+    }
+    const queued = this.#queued.get(taskId, run.key)
+    this.#isNew = queued === null
+    const before = queued === null ? undefined : readRun(queued)
     if (before !== undefined) return { run: this.replace(before, mergeRun(before, run, nowMs)), created: false }
     // A damaged run does not prevent another of its key from being added.
-    if (queued !== undefined) failDamaged(this.#db, queued.seq, nowMs)
+    if (queued !== null) failDamaged(this.#db, queued.seq, nowMs)
     return { run: this.insert(taskId, run, nowMs), created: true }
   }
 

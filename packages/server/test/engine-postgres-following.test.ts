@@ -1,0 +1,103 @@
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import pg from 'pg'
+import { newTaskSecret } from '../src/core/tasks/task-secret.ts'
+import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
+import type { Engine } from '../src/store/engine.ts'
+import { fixtureThrough, makeFixture, putOf } from './conformance/fixture.ts'
+import { declared } from './conformance/runs.ts'
+import { expectSound } from './engine-conformance.ts'
+import { eventually } from './harness.ts'
+import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
+
+// The runs of a record are changed by whoever writes the record and by whoever finishes its run, in any process.
+
+setDefaultTimeout(120_000)
+
+const keys = ['a', 'b']
+const batchesWanted = 100
+
+let server: SharedPostgres
+let url: string
+beforeAll(async () => {
+  server = await sharedPostgres()
+  url = await server.createDatabase()
+}, 120_000)
+afterAll(() => server.remove(), 60_000)
+afterEach(() => server.empty(url))
+
+const open = (): Promise<Engine> => openPostgresEngine({ url, leaseMs: 20, poolSize: 4 })
+
+/** A table, and a task that follows it. */
+const makeFollowed = async (engine: Engine) => {
+  const fixture = await makeFixture(engine)
+  const { caller } = fixture.tenant
+  const declaration = { ...declared, on: { table: 'orders', ops: ['put' as const] } }
+  const whole = { ...declaration, keepsAuthorization: false, newSecret: newTaskSecret() }
+  const result = await engine.tasks.declare(caller, 'app', 'index', whole, undefined, Date.now())
+  if (!result.applied) throw new Error(`the task was not declared: ${result.reason}`)
+  const { task } = result
+  const claim = (from: Engine) => from.runs.claim(caller, task, { limit: 1, leaseMs: undefined }, Date.now())
+  return { fixture, caller, task, claim }
+}
+
+const deadlocks = async (): Promise<number> => {
+  const text = 'select deadlocks as n from pg_stat_database where datname = current_database()'
+  return Number((await server.query(text, url))[0]!.n)
+}
+
+// A batch locks the run that it finishes before its records, and a write its record before the running run of that record. The
+// lock of the table's counter comes before both.
+test('batches that finish a run and write its record never deadlock with other writes of it', async () => {
+  const engines = await Promise.all(Array.from({ length: 4 }, open))
+  const [first] = engines as [Engine]
+  const { fixture, caller, task, claim } = await makeFollowed(first)
+  const through = await Promise.all(engines.map((engine) => fixtureThrough(engine, fixture)))
+  let batches = 0
+  const work = async (engine: Engine, { table }: typeof fixture): Promise<void> => {
+    while (batches < batchesWanted) {
+      const [run] = await claim(engine)
+      if (run === undefined) continue
+      const records = [putOf(table, JSON.parse(run.payload).hashKey)]
+      const finish = { lease: run.lease!, result: null }
+      const batch = { parts: [{ table, records }], tasks: [{ op: 'finish' as const, task, id: run.id, finish }] }
+      expect(await engine.runs.applyBatch(caller, batch, Date.now())).toMatchObject({ applied: true })
+      batches++
+    }
+  }
+  const write = async ({ put }: typeof fixture): Promise<void> => {
+    for (let n = 0; batches < batchesWanted; n++) await put(keys[n % keys.length]!, {}, Date.now())
+  }
+  await Promise.all(through.map((each, i) => (i % 2 === 0 ? work(engines[i]!, each) : write(each))))
+  await expectSound(first)
+  // The statistics of a session are there when it has ended.
+  await Promise.all(engines.map((engine) => engine.close()))
+  expect(await deadlocks()).toBe(0)
+})
+
+test('the run of a write that meets the end of the running one waits for nobody', async () => {
+  const engine = await open()
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { fixture, task, claim } = await makeFollowed(engine)
+    await fixture.put('a', {}, Date.now())
+    const [running] = await claim(engine)
+    // Another process finishes it, and has not committed yet.
+    await client.query('begin')
+    const end = `update cubby_run_8 set status = 'succeeded', done_lease = lease, lease = null, lease_until = null,
+      finished_at = updated_at + 1, updated_at = updated_at + 1 where task_id = $1 and id = $2`
+    expect((await client.query(end, [task.id, running!.id])).rowCount).toBe(1)
+    const writing = fixture.put('a', {}, Date.now())
+    await eventually('the write waits for the running run', async () => {
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      return (await server.query(waiting, url)).length > 0 ? true : undefined
+    })
+    await client.query('commit')
+    await writing
+    expect((await claim(engine)).map(({ key }) => key)).toEqual(['["a"]'])
+    await expectSound(engine)
+  } finally {
+    await client.end()
+    await engine.close()
+  }
+})
