@@ -15,7 +15,7 @@ interface GetRow {
 }
 
 /** The characters that the operations bring. */
-const bytesOf = (operations: RecordOperation[]): number => {
+export const bytesOf = (operations: RecordOperation[]): number => {
   let bytes = 0
   for (const operation of operations) {
     if (operation.op === 'put') bytes += operation.data.length
@@ -24,12 +24,9 @@ const bytesOf = (operations: RecordOperation[]): number => {
   return bytes
 }
 
-/** A run that a write adds to a follower takes as long as a record of so many bytes. */
-const followedRunBytes = 4_096
-
-/** The same for a write in this table, with the runs that it adds. */
-export const bytesOfWrite = ({ followers }: Table, operations: RecordOperation[]): number =>
-  bytesOf(operations) + followers.length * operations.length * followedRunBytes
+/** The most runs that a write in this table adds to the tasks that follow it. */
+export const runsOfWrite = ({ followers }: Table, operations: RecordOperation[]): number =>
+  followers.length * operations.length
 
 export const sqliteRecords = (store: OpenStore): Records => {
   const scanner = new Scanner(store.db, store.rowCheck)
@@ -76,12 +73,13 @@ export const sqliteRecords = (store: OpenStore): Records => {
     write(caller, table, operations, nowMs) {
       if (store.role === 'guest') throw new Error('a guest of the store does not write records')
       const fence = store.fence(caller, table)
-      return store.channel.submit({ kind: 'write', fence, nowMs, operations }, bytesOfWrite(table, operations))
+      const command = { kind: 'write' as const, fence, nowMs, operations }
+      return store.channel.submit(command, bytesOf(operations), runsOfWrite(table, operations))
     },
 
     putAll(caller, table, puts, onlyAbsent, nowMs) {
       const fence = store.fence(caller, table)
-      return store.channel.submit({ kind: 'putAll', fence, nowMs, puts, onlyAbsent }, bytesOfWrite(table, puts))
+      return store.channel.submit({ kind: 'putAll', fence, nowMs, puts, onlyAbsent }, bytesOf(puts))
     },
   }
 }

@@ -3,7 +3,7 @@ import type { TimeScan } from '../../../core/records/scan.ts'
 import { isKept, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import type { Runs } from '../../../store/runs.ts'
 import type { OpenStore } from '../open-store.ts'
-import { bytesOfWrite } from '../records/records.ts'
+import { bytesOf as recordBytesOf, runsOfWrite } from '../records/records.ts'
 import { isOfActive } from '../registry/rows.ts'
 import { dueRuns, runBytes } from './due-statements.ts'
 import { dueWork } from './due-work.ts'
@@ -149,8 +149,10 @@ export const sqliteRuns = (store: OpenStore): Runs => {
     applyBatch(caller, { parts, tasks }, nowMs) {
       const fence = store.fence(caller)
       let bytes = 0
+      let runs = 0
       const records = parts.map((part) => {
-        bytes += bytesOfWrite(part.table, part.records)
+        bytes += recordBytesOf(part.records)
+        runs += runsOfWrite(part.table, part.records)
         fence.epoch = Math.min(fence.epoch, part.table.epoch)
         return { tableId: part.table.id, records: part.records }
       })
@@ -164,7 +166,7 @@ export const sqliteRuns = (store: OpenStore): Runs => {
         }
         return { taskId: task.id, ...others }
       })
-      return store.channel.submit({ kind: 'batch', fence, parts: records, tasks: commands, nowMs }, bytes)
+      return store.channel.submit({ kind: 'batch', fence, parts: records, tasks: commands, nowMs }, bytes, runs)
     },
 
     finishedAmong: (runs) =>

@@ -23,6 +23,8 @@ export interface WorkerCommands {
   group: string
   numbers: number[]
   bytes: number[]
+  /** See `submit`. */
+  runs: number[]
   /** Damage that a read of the worker has found. */
   damage?: string
 }
@@ -98,7 +100,7 @@ export class ProcessWriteChannel implements WriteChannel {
     for (const listener of this.#readyListeners) listener(ready)
   }
 
-  submit<K extends CommandKind>(command: CommandOf<K>, bytes = 0): Promise<CommandResult<K>> {
+  submit<K extends CommandKind>(command: CommandOf<K>, bytes = 0, runs = 0): Promise<CommandResult<K>> {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new CubbyError('unavailable', 'The server is stopping; nothing was applied.')
       const waiting = this.#waiting
@@ -107,14 +109,15 @@ export class ProcessWriteChannel implements WriteChannel {
       waiting.commands.push(command as Command)
       waiting.numbers.push(number)
       waiting.bytes.push(bytes)
+      waiting.runs.push(runs)
       this.#pending.set(number, { command: command as Command, resolve: resolve as (value: unknown) => void, reject })
     })
   }
 
   #send(): void {
-    const { commands, numbers, bytes } = this.#waiting
+    const { commands, numbers, bytes, runs } = this.#waiting
     this.#waiting = emptyGroup()
-    if (!this.#closed) this.#channel.send({ group: encodeGroup(commands), numbers, bytes })
+    if (!this.#closed) this.#channel.send({ group: encodeGroup(commands), numbers, bytes, runs })
   }
 
   #settle(outcomes: [number, Outcome][]): void {
@@ -139,13 +142,14 @@ export class ProcessWriteChannel implements WriteChannel {
   }
 }
 
-const noCommands: WorkerCommands = { group: encodeGroup([]), numbers: [], bytes: [] }
+const noCommands: WorkerCommands = { group: encodeGroup([]), numbers: [], bytes: [], runs: [] }
 
 const emptyGroup = (): WorkerCommands & { commands: Command[] } => ({
   commands: [],
   group: '',
   numbers: [],
   bytes: [],
+  runs: [],
 })
 
 interface OwnersView {
@@ -175,7 +179,7 @@ export const serveWorker = (
   damage.onFirst((cause) => channel.send({ outcomes: [], damage: cause }))
   port.onGrown((grown) => channel.send({ outcomes: [], grown }))
   port.onReadyChange((ready) => channel.send({ outcomes: [], ready }))
-  channel.onMessage(({ group, numbers, bytes, damage: met }) => {
+  channel.onMessage(({ group, numbers, bytes, runs, damage: met }) => {
     if (met !== undefined) damage.noteFromElsewhere(met)
     else if (numbers.length === 0) channel.send({ outcomes: [], damage: damage.cause, ready: port.ready })
     const commands = decodeGroup(group)
@@ -186,7 +190,7 @@ export const serveWorker = (
         fail(number, refused)
         continue
       }
-      port.submit(commands[i]!, bytes[i]!).then(
+      port.submit(commands[i]!, bytes[i]!, runs[i]!).then(
         async (value) => {
           // The other workers use what they have cached until their lease ends.
           if (makesCachesStale(commands[i]!)) await Bun.sleep(registryLeaseMs + leaseMarginMs)

@@ -38,6 +38,9 @@ export interface DiskFailure {
   atOnce: boolean
 }
 
+/** What a run that follows a write takes of a commit, in bytes. It is so much because all other writes wait for a long commit. */
+const followedRunWeight = 32_768
+
 export interface ThreadWriteChannelOptions {
   path: string
   log: Log
@@ -172,10 +175,10 @@ export class ThreadWriteChannel implements WriteChannel {
     return this.#inFlight.length === 0 && this.#queue.empty
   }
 
-  submit<K extends CommandKind>(command: CommandOf<K>, bytes = 0): Promise<CommandResult<K>> {
+  submit<K extends CommandKind>(command: CommandOf<K>, bytes = 0, runs = 0): Promise<CommandResult<K>> {
     return new Promise((resolve, reject) => {
       if (!this.ready) throw unavailable()
-      const weight = bytes + this.#patchWeights.of(command as Command)
+      const weight = bytes + this.#patchWeights.of(command as Command) + runs * followedRunWeight
       const settle = { resolve: resolve as (value: unknown) => void, reject }
       this.#queue.push({ command: command as Command, bytes, weight, ...settle })
       if (++this.#acceptedThisTurn >= sendAtRequests) this.#send()

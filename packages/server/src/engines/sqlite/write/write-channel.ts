@@ -15,8 +15,11 @@ export interface WriteChannel {
   readonly ready: boolean
   /** The load for the metrics. A worker has none: its owner counts for all. */
   readonly load?: WriterLoad
-  /** Rejects with `unavailable` when the queue is full. `bytes`: the size of the request, for its share of the queue. */
-  submit<K extends CommandKind>(command: CommandOf<K>, bytes?: number): Promise<CommandResult<K>>
+  /**
+   * Rejects with `unavailable` when the queue is full. `bytes`: the size of the request, for its share of the queue. `runs`: the most
+   * runs that it adds to tasks that follow a table.
+   */
+  submit<K extends CommandKind>(command: CommandOf<K>, bytes?: number, runs?: number): Promise<CommandResult<K>>
   /** Called after each commit, before any of its requests is answered. */
   onCommit: (commands: Command[]) => void
   /** It is called with SQLite's error when a write or a checkpoint finds the store damaged. */
