@@ -50,7 +50,7 @@ const released: Released[] = [
     rows: {
       cubby_organization_8: `to_jsonb(r) - 'deleted_at_ms' - 'purging'`,
       cubby_api_key_8: `to_jsonb(r) - 'link' - 'rolled_from' - 'rolled_to'`,
-      cubby_table_8: `to_jsonb(r) - 'kind' - 'public_id' - 'keep_hours' - 'changes_since' - 'deleted_at_ms' || jsonb_build_object('deleted_at', r.deleted_at_ms)`,
+      cubby_table_8: `to_jsonb(r) - 'kind' - 'public_id' - 'keep_hours' - 'changes_since' - 'followers' - 'deleted_at_ms' || jsonb_build_object('deleted_at', r.deleted_at_ms)`,
       cubby_record_8: `to_jsonb(r) - 'ttl_seconds' || jsonb_build_object('ttl', r.ttl_seconds)`,
     },
   },
@@ -72,7 +72,8 @@ const released: Released[] = [
     epoch: 'epoch',
     rows: {
       cubby_api_key_8: `to_jsonb(r) - 'rolled_from' - 'rolled_to'`,
-      cubby_table_8: `to_jsonb(r) - 'keep_hours' - 'changes_since'`,
+      cubby_table_8: `to_jsonb(r) - 'keep_hours' - 'changes_since' - 'followers'`,
+      cubby_task_8: `to_jsonb(r) - 'follows'`,
     },
   },
 ]
