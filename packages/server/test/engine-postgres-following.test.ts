@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 
 import pg from 'pg'
 import { newTaskSecret } from '../src/core/tasks/task-secret.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
+import { holdKeys } from '../src/engines/postgres/runs/statements.ts'
 import type { Engine } from '../src/store/engine.ts'
 import { fixtureThrough, makeFixture, putOf } from './conformance/fixture.ts'
 import { declared } from './conformance/runs.ts'
@@ -98,6 +99,40 @@ test('the run of a write that meets the end of the running one waits for nobody'
     await expectSound(engine)
   } finally {
     await client.end()
+    await engine.close()
+  }
+})
+
+// A run that is claimed and finished between two statements of the write: the last one waits for its end, and sees a running run that
+// is none any more.
+test('a new run is not held by one that ends while it is added', async () => {
+  const engine = await open()
+  const clients = [new pg.Client({ connectionString: url }), new pg.Client({ connectionString: url })] as const
+  const [finishing, adding] = clients
+  for (const client of clients) await client.connect()
+  try {
+    const { fixture, task, claim } = await makeFollowed(engine)
+    await fixture.put('a', {}, Date.now())
+    const [running] = await claim(engine)
+    await finishing.query('begin')
+    const end = `update cubby_run_8 set status = 'succeeded', done_lease = lease, lease = null, lease_until = null,
+      finished_at = updated_at + 1, updated_at = updated_at + 1 where task_id = $1 and id = $2`
+    await finishing.query(end, [task.id, running!.id])
+    await adding.query('begin')
+    const add = `insert into cubby_run_8 (seq, task_id, id, status, key, run_at, attempt, held, created_at, updated_at, payload)
+      select seq + 1, task_id, 'new', 'queued', key, run_at, 0, false, created_at, updated_at, payload from cubby_run_8 where id = $1`
+    await adding.query(add, [running!.id])
+    const holding = adding.query(holdKeys.text, [task.id, [Buffer.from(running!.key!)]])
+    await eventually('it waits for the running run', async () => {
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      return (await server.query(waiting, url)).length > 0 ? true : undefined
+    })
+    await finishing.query('commit')
+    await holding
+    await adding.query('commit')
+    expect((await claim(engine)).map(({ id }) => id)).toEqual(['new'])
+  } finally {
+    for (const client of clients) await client.end()
     await engine.close()
   }
 })

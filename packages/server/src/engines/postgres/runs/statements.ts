@@ -121,12 +121,15 @@ export const followRows = (count: number): Statement => {
   }
 }
 
-/** Does the same as `holdKey` for the queued runs of the keys $2. */
+/**
+ * Does the same as `holdKey` for the queued runs of the keys $2. The status stands twice, because a run may end while this waits for
+ * its lock: then only the outer condition is judged again.
+ */
 export const holdKeys: Statement = {
   name: 'run_hold_keys',
   text: `with o as (select l.key from cubby_run_8 as l where l.task_id = $1::bigint and l.id = any (array(
         select k.id from cubby_run_8 as k where k.task_id = $1::bigint and k.key = any ($2::bytea[]) and k.status = 'running'
-      )) order by l.id for update)
+      )) and l.status = 'running' order by l.id for update)
     update cubby_run_8 as r set held = true where r.task_id = $1::bigint and r.status = 'queued'
       and r.key = any (array(select o.key from o))`,
 }
