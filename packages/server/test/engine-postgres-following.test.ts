@@ -41,6 +41,16 @@ const makeFollowed = async (engine: Engine) => {
   return { fixture, caller, task, claim }
 }
 
+/** What a finish writes. */
+const end = `update cubby_run_8 set status = 'succeeded', done_lease = lease, lease = null, lease_until = null,
+  finished_at = updated_at + 1, updated_at = updated_at + 1 where task_id = $1 and id = $2`
+
+const untilWaiting = (what: string) =>
+  eventually(what, async () => {
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    return (await server.query(waiting, url)).length > 0 ? true : undefined
+  })
+
 const deadlocks = async (): Promise<number> => {
   const text = 'select deadlocks as n from pg_stat_database where datname = current_database()'
   return Number((await server.query(text, url))[0]!.n)
@@ -85,14 +95,9 @@ test('the run of a write that meets the end of the running one waits for nobody'
     const [running] = await claim(engine)
     // Another process finishes it, and has not committed yet.
     await client.query('begin')
-    const end = `update cubby_run_8 set status = 'succeeded', done_lease = lease, lease = null, lease_until = null,
-      finished_at = updated_at + 1, updated_at = updated_at + 1 where task_id = $1 and id = $2`
     expect((await client.query(end, [task.id, running!.id])).rowCount).toBe(1)
     const writing = fixture.put('a', {}, Date.now())
-    await eventually('the write waits for the running run', async () => {
-      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      return (await server.query(waiting, url)).length > 0 ? true : undefined
-    })
+    await untilWaiting('the write waits for the running run')
     await client.query('commit')
     await writing
     expect((await claim(engine)).map(({ key }) => key)).toEqual(['["a"]'])
@@ -115,18 +120,13 @@ test('a new run is not held by one that ends while it is added', async () => {
     await fixture.put('a', {}, Date.now())
     const [running] = await claim(engine)
     await finishing.query('begin')
-    const end = `update cubby_run_8 set status = 'succeeded', done_lease = lease, lease = null, lease_until = null,
-      finished_at = updated_at + 1, updated_at = updated_at + 1 where task_id = $1 and id = $2`
     await finishing.query(end, [task.id, running!.id])
     await adding.query('begin')
     const add = `insert into cubby_run_8 (seq, task_id, id, status, key, run_at, attempt, held, created_at, updated_at, payload)
       select seq + 1, task_id, 'new', 'queued', key, run_at, 0, false, created_at, updated_at, payload from cubby_run_8 where id = $1`
     await adding.query(add, [running!.id])
     const holding = adding.query(holdKeys.text, [task.id, [Buffer.from(running!.key!)]])
-    await eventually('it waits for the running run', async () => {
-      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      return (await server.query(waiting, url)).length > 0 ? true : undefined
-    })
+    await untilWaiting('it waits for the running run')
     await finishing.query('commit')
     await holding
     await adding.query('commit')

@@ -1,24 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
 import { type Api, cubbyCommand, eventually, type Server, socketsOf, startServer, storeIsEmbedded } from './harness.ts'
 import { connectRaw, type RawConnection } from './raw-connection.ts'
+import { isAlive, workersOf } from './worker-processes.ts'
 
 // Several processes serve one store. Without these promises, a client whose next request reaches another process could read
 // overwritten data, or continue to use a revoked key.
-
-const workersOf = (pid: number): number[] => {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
-  return children === '' ? [] : children.split(' ').map(Number)
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
 
 describe.skipIf(process.platform !== 'linux' || !storeIsEmbedded())('serve --workers 3', () => {
   let server: Server

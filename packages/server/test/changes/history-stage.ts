@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Api, eventually, makeTempDir, removeTempDir, runCubbyJson, type Server, startServer } from '../harness.ts'
 import type { Random } from '../model/random.ts'
 import type { SharedPostgres } from '../postgres-server.ts'
+import { isAlive, workersOf } from '../worker-processes.ts'
 
 /** The processes that serve one store, of which a history kills one now and then. */
 export class Stage {
@@ -78,20 +78,6 @@ export class Stage {
   async remove(): Promise<void> {
     for (const server of this.servers) await server.stop()
     await this.#remove()
-  }
-}
-
-const workersOf = (pid: number): number[] => {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
-  return children === '' ? [] : children.split(' ').map(Number)
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }
 
