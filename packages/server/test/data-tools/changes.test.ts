@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { join } from 'node:path'
 import { cubbyCommand, type Json, makeTempDir, type Organization, removeTempDir, startServer } from '../harness.ts'
 import { ok } from '../http/service.ts'
-import { asClient, expectDone, linesOf, readText, runCommand } from './commands.ts'
+import { asClient, asOperator, expectDone, linesOf, readText, runCommand } from './commands.ts'
 
 // The changes of a table at a shell: what is kept, what is read from where, and that a copy of the table keeps them too.
 
@@ -53,6 +53,7 @@ describe('cubby changes', () => {
     const first = await run(...change('orders'))
     expect([first.exitCode, first.stdout]).toEqual([0, 'put "ada" "o-1" {"n":1}\nput "bob" "o-2" {"n":2}\n'])
     const [, cursor] = /^to go on from here: --cursor (\S+)\n$/.exec(first.stderr)!
+    expect(await expectDone(change('orders', '--hash', 'bob'), { env: env() })).toBe('put "bob" "o-2" {"n":2}\n')
     const now = await run(...change('orders', '--from', 'now'))
     expect([now.exitCode, now.stdout]).toEqual([0, ''])
     await put('orders', 'ada', 'o-1', { n: 3 })
@@ -68,18 +69,26 @@ describe('cubby changes', () => {
       { op: 'put', hashKey: 'ada', rangeKey: 'o-1', data: { n: 3 } },
       { op: 'delete', hashKey: 'bob', rangeKey: 'o-2' },
     ])
-    expect(await expectDone(change('orders', '--hash', 'ada'), { env: env() })).toBe('put "ada" "o-1" {"n":3}\n')
     expect((await run(...change('orders', '--cursor', 'x'))).exitCode).toBe(1)
   })
 
-  test('with --follow a change is shown when it comes', async () => {
-    const command = [...cubbyCommand(), ...change('orders', '--from', 'now', '--follow')]
-    const child = Bun.spawn(command, {
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'ignore',
-      env: { ...process.env, ...env() },
+  test('with --follow a change is shown when it comes, and nothing is asked meanwhile', async () => {
+    let asked = 0
+    const between = Bun.serve({
+      port: 0,
+      fetch(request) {
+        asked++
+        const { pathname } = new URL(request.url)
+        return fetch(`${server.url}${pathname}`, {
+          method: request.method,
+          headers: request.headers,
+          body: request.body,
+        })
+      },
     })
+    const command = [...cubbyCommand(), ...change('orders', '--from', 'now', '--follow')]
+    const environment = { ...process.env, ...env(), CUBBY_URL: `http://127.0.0.1:${between.port}` }
+    const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'pipe', stderr: 'ignore', env: environment })
     try {
       const reader = child.stdout.getReader()
       const shown = reader.read()
@@ -88,16 +97,21 @@ describe('cubby changes', () => {
       void shown.then(() => {
         isShown = true
       })
-      for (let n = 0; !isShown; n++) {
-        await put('orders', 'live', 'o-3', { n })
+      let writes = 0
+      for (; !isShown; writes++) {
+        await put('orders', 'live', 'o-3', { n: writes })
         await Bun.sleep(50)
       }
       expect(Buffer.from((await shown).value!).toString()).toMatch(/^(put "live" "o-3" \{"n":\d+\}\n)+$/)
       reader.releaseLock()
+      await Bun.sleep(300)
+      // The first request says from where, and each of the others waits for a change.
+      expect(asked).toBeLessThanOrEqual(writes + 2)
       expect(child.exitCode).toBeNull()
     } finally {
       child.kill('SIGINT')
       await child.exited
+      await between.stop(true)
     }
   })
 
@@ -117,6 +131,8 @@ test('an export says that a table keeps its changes, and an import makes it so',
   const file = join(dir, 'moved.ndjson')
   await expectDone(['export', '--db', 'app', '--table', 'moved', '--out', file], { env: env() })
   expect(JSON.parse(linesOf(readText(file))[0]!).changes).toEqual({ keepHours: 48 })
+  const straight = await expectDone(['export', ...asOperator(server.dataDir, org), '--db', 'app', '--table', 'moved'])
+  expect(straight).toBe(readText(file))
   const other = await server.createOrganization('globex')
   await expectDone(['import', file], { env: asClient(server, other) })
   expect(ok(await server.as(other.secretKey).get('/v1/app/moved')).changes.keepHours).toBe(48)
