@@ -7,7 +7,7 @@ import manifest from '../package.json' with { type: 'json' }
 import { installBuilt } from './built-package.ts'
 
 /** The limit is without the entry points `changes`, `load`, `worker` and `webhooks`. */
-const bytesMax = 11_000
+const bytesMax = 10_000
 
 let directory: string
 let folder: string
