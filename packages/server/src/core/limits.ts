@@ -235,3 +235,27 @@ export const pushesMax = 256
 export const taskPollEveryMs = 500
 /** Requests of a process that wait for a run; an organization holds at most half of them. */
 export const waitsMax = 4_096
+
+// User tokens.
+export const userBytesMax = 256
+export const tokenCharactersMax = 4_096
+export const grantsMax = 25
+export const tokenSecondsMin = 60
+export const tokenSecondsDefault = 3_600
+export const tokenSecondsMax = 86_400
+/** Tokens that a process has read once. Each counts with its text and what was made of it. */
+export const tokenCacheBytesMax = 16 * MIB
+export const uploadsOfUserMax = 4
+/** Waits and streams of a user, in one process. */
+export const waitsOfUserMax = 16
+/** Idempotency keys of a user that are kept. */
+export const idempotencyKeysOfUserMax = 1_000
+/** Revocations of users are kept for so long: no token and no login token that one of them refuses lives longer. */
+export const revocationMs = 48 * 60 * 60 * 1000
+/** Revocations and changes of issuers whose state a process remembers. */
+export const userCacheEntriesMax = 50_000
+export const issuersMax = 20
+export const loginTokenCharactersMax = 16_384
+export const loginTokenAgeSecondsMax = 86_400
+export const loginClockSecondsMax = 60
+export const issuerKeysMax = 20

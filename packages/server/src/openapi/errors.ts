@@ -22,10 +22,15 @@ export const meanings: Record<ErrorCode, string> = {
   digest_mismatch: 'The bytes of the upload do not match `Content-Digest`. Nothing was stored.',
   invalid_schedule: 'The schedule is malformed, or is never due.',
   push_target_refused: 'The `url` of the task is not `https`, or its host has an address that is not public.',
+  invalid_grant: 'A grant of a user token is malformed, or the grants do not fit into a token.',
   missing_api_key: 'There is no `Authorization` header.',
   invalid_api_key: 'The API key is unknown or malformed.',
   expired_api_key: 'The API key has expired.',
   revoked_api_key: 'The API key has been revoked.',
+  invalid_token: 'The user token is malformed or was changed; or a login token was refused, for the reason in the message.',
+  expired_token: 'The user token has expired, or the API key that it belongs to.',
+  revoked_token: 'The tokens of this user were revoked, or the issuer that the token came from was changed.',
+  not_granted: 'No grant of the user token allows this.',
   read_only_key: 'A public key only reads records, tables, runs and public files.',
   key_scope: 'The API key is limited to other databases, or it is limited and the request manages keys.',
   secret_key_in_browser: 'A web page from another origin sent a secret key.',
@@ -36,6 +41,7 @@ export const meanings: Record<ErrorCode, string> = {
   route_not_found: 'No route has this path: a segment is empty, or there is a trailing slash.',
   table_not_found: 'There is no such table. The hint shows the call that creates or restores it.',
   record_not_found: 'There is no such record, or it has expired.',
+  issuer_not_found: 'The organization has no issuer with that name.',
   key_not_found: 'The organization has no API key with that id.',
   bucket_not_found: 'There is no such bucket. The hint shows the call that creates or restores it.',
   file_not_found: 'There is no such file, or it has expired.',
@@ -129,6 +135,10 @@ export const advice: Record<ErrorCode, { fix: string; more?: string }> = {
     more: 'A `url` with a user or a password is refused too. The operator allows other addresses with `--push-allow`.',
     fix: 'Give a public `https` address. For a receiver in your own network ask the operator, or let a worker claim the runs: declare the task without `url`.',
   },
+  invalid_grant: {
+    more: '`field` names the wrong part: `grants[2].hash`. A token has at most 4,096 characters.',
+    fix: 'Compare the grant with the [list of grants](http-api.md#grants). What it names does not have to exist.',
+  },
   missing_api_key: {
     fix: 'Send `Authorization: Bearer <API key>`. Other headers, such as `X-Api-Key`, and query parameters are not read.',
   },
@@ -138,6 +148,19 @@ export const advice: Record<ErrorCode, { fix: string; more?: string }> = {
   },
   expired_api_key: { fix: 'Create another key.' },
   revoked_api_key: { fix: 'Use another key; revocation is permanent.' },
+  invalid_token: {
+    more: 'A user token is also invalid while its organization is deleted, and after the secret that sealed it was [replaced](recovering.md#rotating-the-secret). Of a login token the signature, the issuer, the audience or a time may be wrong.',
+    fix: 'Get another user token: from your server, or in exchange for a new login token.',
+  },
+  expired_token: { fix: 'Get another user token. The client does it by itself if `token` is a function.' },
+  revoked_token: {
+    more: 'A login token that was issued before the revocation is refused too.',
+    fix: 'Log in again, and get another user token.',
+  },
+  not_granted: {
+    more: 'Whether the thing exists makes no difference. A request that no grant can allow, such as a listing of tables, has this code too, and so has an API key at `GET /api/tokens/self`.',
+    fix: 'Make the token with the grant that the hint names, if this person may do that; or send the request from your server, with a secret key.',
+  },
   read_only_key: { fix: 'Send the request from your server, with a secret key.' },
   key_scope: { fix: 'Use a key whose `databases` include this one. To manage keys, use one without a limit.' },
   secret_key_in_browser: {
@@ -162,6 +185,7 @@ export const advice: Record<ErrorCode, { fix: string; more?: string }> = {
   record_not_found: {
     fix: 'If the record has a range key, add it to the path, for an item as `?rangeKey=`. To find all records of a hash key, use a query.',
   },
+  issuer_not_found: { fix: 'Look the name up in the list of issuers.' },
   key_not_found: { fix: 'Take the `id` from `GET /api/keys`. The key itself is not its id.' },
   bucket_not_found: {
     more: 'A restore has this code if there is nothing to restore.',

@@ -1,6 +1,8 @@
 import type { KeyKind, LinkState, NewApiKey } from '../core/api-keys/api-key.ts'
 import type { Awaitable } from '../core/awaitable.ts'
+import type { Grant } from '../core/tokens/grants.ts'
 import type { Once } from './idempotency.ts'
+import type { TokenMark } from './users.ts'
 
 export interface ApiKey {
   /** The key's public identifier, `key_…`. */
@@ -23,7 +25,22 @@ export interface ApiKey {
   rolledTo: string | null
   /** The state of the engine's registry when it returned this key. Only the engine uses it. */
   epoch: number
+  /** The user, if the caller has a user token that belongs to this key. Engines return keys without it. */
+  user?: TokenUser
 }
+
+/** The user of a user token. */
+export interface TokenUser {
+  name: string
+  grants: readonly Grant[]
+  mark: TokenMark
+  expiresAtMs: number
+  /** Stands for the seq of the key in fair shares, where each user counts as a key. No key has it as its seq. */
+  shareSeq: number
+}
+
+/** The number of the caller's share of everything that is shared fairly. */
+export const shareOf = ({ seq, user }: Pick<ApiKey, 'seq' | 'user'>): number => user?.shareSeq ?? seq
 
 /** The author of a change. An operator's command has no API key. */
 export interface Caller {

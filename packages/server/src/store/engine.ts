@@ -13,6 +13,7 @@ import type { Statistics } from './statistics.ts'
 import type { Buckets, Tables } from './tables.ts'
 import type { Tasks } from './tasks.ts'
 import type { Transfer } from './transfer.ts'
+import type { Users } from './users.ts'
 
 /** Messages between the owner process and one worker. Only the engine knows their content. */
 export interface WorkerChannel<Out = unknown, In = unknown> {
@@ -56,6 +57,7 @@ export interface Engine {
   readonly statistics: Statistics
   readonly measures: Measures
   readonly secrets: Secrets
+  readonly users: Users
   /** The state of its archive; undefined if it has none, and in every process but the owner of the store. */
   readonly archiveState?: ArchiveState | undefined
   /** Tells whether the store can serve requests now. */

@@ -15,7 +15,8 @@ describe('error codes', () => {
       digest_mismatch private_file invalid_signature expired_url bucket_not_found file_not_found bucket_exists
       file_too_large range_not_satisfiable
       invalid_schedule push_target_refused task_not_found run_not_found task_exists too_many_tasks run_exists run_finished lease_lost
-      not_a_number not_an_array key_not_active idempotency_key_reused changes_not_kept cursor_expired`
+      not_a_number not_an_array key_not_active idempotency_key_reused changes_not_kept cursor_expired
+      invalid_grant invalid_token expired_token revoked_token not_granted issuer_not_found`
     expect([...errorCodes].sort()).toEqual(contract.trim().split(/\s+/).sort() as (typeof errorCodes)[number][])
   })
 })

@@ -21,6 +21,8 @@ export interface Run {
   id: string
   status: RunStatus
   key: string | null
+  /** The user whose token added it; null without one. */
+  user: string | null
   payload: string
   runAtMs: number
   /** The number of attempts that have begun. */
@@ -53,6 +55,8 @@ export interface NewRun {
   /** True if the caller chose the id, so that the call can be repeated. */
   isNamed: boolean
   key: string | null
+  /** The user whose token adds it. */
+  user: string | null
   payload: string
   /** A delay counts from the moment of the commit, by the clock of the store. */
   at: { runAtMs: number } | { delayMs: number }
