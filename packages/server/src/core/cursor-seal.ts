@@ -12,10 +12,11 @@ export class TextSeal {
   /** Has read the key already: a copy of it for each text saves half of the work. */
   readonly #hmac
 
-  constructor(secret: Uint8Array) {
-    const derive = (use: string): Buffer => createHmac('sha256', secret).update(use).digest()
-    this.#cipherKey = createSecretKey(derive('cursor cipher'))
-    this.#hmac = new Bun.CryptoHasher('sha256', derive('cursor tag'))
+  /** What was sealed for one use cannot be opened for another. */
+  constructor(secret: Uint8Array, use: 'cursor' | 'user token') {
+    const derive = (part: string): Buffer => createHmac('sha256', secret).update(`${use} ${part}`).digest()
+    this.#cipherKey = createSecretKey(derive('cipher'))
+    this.#hmac = new Bun.CryptoHasher('sha256', derive('tag'))
   }
 
   seal(text: Buffer): Buffer {

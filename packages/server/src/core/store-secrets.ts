@@ -64,13 +64,17 @@ export interface Keyring {
   seal: CursorSeal
   /** The first one signs, all are accepted. */
   urlKeys: readonly Uint8Array[]
+  /** Seals user tokens. */
+  tokenSeal: CursorSeal
+  /** The same for the same secrets: what was opened with one keyring may be used with another of the same id. */
+  id: string
 }
 
 /** The secrets of a store, ready for use. */
 export class StoreSecrets {
   /** Newest first. */
   readonly secrets: readonly StoreSecret[]
-  readonly #derived: readonly { seal: TextSeal; urlKey: Uint8Array }[]
+  readonly #derived: readonly { seal: TextSeal; urlKey: Uint8Array; tokenSeal: TextSeal; id: string }[]
   /** The last keyring: only the beginning or the end of a secret makes another one. */
   #keyring: Keyring | undefined
   #current = -1
@@ -81,8 +85,10 @@ export class StoreSecrets {
     const [fault] = findSecretFaults(secrets)
     if (fault !== undefined) throw new Error(fault)
     this.#derived = secrets.map(({ secret }) => ({
-      seal: new TextSeal(secret),
+      seal: new TextSeal(secret, 'cursor'),
       urlKey: createHmac('sha256', secret).update('file urls').digest(),
+      tokenSeal: new TextSeal(secret, 'user token'),
+      id: createHmac('sha256', secret).update('id').digest('hex'),
     }))
   }
 
@@ -112,6 +118,11 @@ export class StoreSecrets {
         acceptsPlain,
       ),
       urlKeys: accepted.map(({ urlKey }) => urlKey),
+      tokenSeal: new CursorSeal(
+        accepted.map(({ tokenSeal }) => tokenSeal),
+        false,
+      ),
+      id: accepted.map(({ id }) => id).join(' '),
     }
   }
 }

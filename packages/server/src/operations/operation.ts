@@ -2,6 +2,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { Members } from '../core/members.ts'
 import type { Access } from './access.ts'
+import type { GrantRule } from './authorize.ts'
 import type { Example } from './example.ts'
 import { type Body, type InputRules, parseInput } from './parse-input.ts'
 import type { Schema } from './schema.ts'
@@ -114,6 +115,8 @@ interface Operation<Id extends string, Input, Output> extends InputRules {
   readonly area: Area
   readonly summary: string
   readonly keyNeeded: KeyNeeded
+  /** What a user token must be granted. `any`: nothing; `none`: no token is enough. */
+  readonly grants: GrantRule<NoInfer<Input>> | 'any' | 'none'
   readonly effect: Effect
   /** Absent: only operators call it. */
   readonly route?: Route

@@ -63,6 +63,7 @@ export const parseData = (
   text: string,
   span: Span | undefined,
   field: string,
+  bytesMax = dataBytesMax,
   hints = recordHints,
 ): string => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -73,8 +74,8 @@ export const parseData = (
   }
   const data = text.slice(span!.start, span!.end)
   const bytes = Buffer.byteLength(data)
-  if (bytes > dataBytesMax) {
-    throw new CubbyError('record_too_large', `${field} has ${bytes} bytes of JSON; it takes at most ${dataBytesMax}.`, {
+  if (bytes > bytesMax) {
+    throw new CubbyError('record_too_large', `${field} has ${bytes} bytes of JSON; it takes at most ${bytesMax}.`, {
       field,
       hint: hints.tooLarge,
     })

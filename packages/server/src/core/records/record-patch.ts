@@ -71,6 +71,8 @@ export interface PatchToApply {
   indices: Indices
   /** Names the operation in errors: `operations[2].`, or nothing. */
   prefix: string
+  /** The most bytes of the result, if a user token limits them. */
+  sizeMax?: number | undefined
 }
 
 export interface PatchedRecord {
@@ -81,11 +83,11 @@ export interface PatchedRecord {
 
 /** What a patch makes of a record. One that does not exist is as one with the data `{}`. */
 export const patchRecord = (
-  { patch, indices, prefix }: PatchToApply,
+  { patch, indices, prefix, sizeMax }: PatchToApply,
   current: { data: string; ttlSeconds: number | null } | undefined,
 ): PatchedRecord => {
   const patched = applyPatch(current?.data ?? '{}', patch, prefix)
-  const data = parseData({}, patched, valueSpan(patched, 0), `${prefix}data`)
+  const data = parseData({}, patched, valueSpan(patched, 0), `${prefix}data`, sizeMax)
   const ttlSeconds = patch.ttl === undefined ? (current?.ttlSeconds ?? null) : patch.ttl
   return { data, ttlSeconds, entries: entriesOf(indices, data, prefix) }
 }

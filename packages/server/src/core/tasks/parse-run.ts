@@ -22,5 +22,6 @@ export const parseNewRun = (body: RunBody, prefix = '', alsoKnown: readonly stri
   const delay = readScalar(delaySecondsRule, delaySeconds, `${prefix}delaySeconds`)
   refuseTogether(members, 'runAt', 'delaySeconds', prefix, 'Give the time or the delay.')
   const at = runAtMs === undefined ? { delayMs: (delay ?? 0) * 1000 } : { runAtMs }
-  return { id: named, isNamed, key: parsedKey, payload, at }
+  const option = runFields.find((name) => name !== 'payload' && members[name] !== undefined)
+  return { id: named, isNamed, key: parsedKey, payload, at, option }
 }

@@ -55,11 +55,13 @@ export interface NewRun {
   /** True if the caller chose the id, so that the call can be repeated. */
   isNamed: boolean
   key: string | null
-  /** The user whose token adds it. */
-  user: string | null
+  /** The user whose token adds it; null or absent without one. */
+  user?: string | null
   payload: string
   /** A delay counts from the moment of the commit, by the clock of the store. */
   at: { runAtMs: number } | { delayMs: number }
+  /** The first member of the request beside the payload. */
+  option?: string | undefined
 }
 
 /** The end that a holder gives its attempt. */

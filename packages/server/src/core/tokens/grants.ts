@@ -49,14 +49,31 @@ interface TaskGrant extends Named {
 
 export type Grant = TableGrant | IndexGrant | BucketGrant | TaskGrant
 
+interface NeedBase extends Named {
+  /** The place of the operation in the request, for errors. */
+  readonly field?: string
+}
+
 /** What one request, or one operation of it, needs. */
-export type Need =
-  /** Records with a hash key; without `hash` the whole table. `bytes`: the size of `data` that is written, if it is known. */
-  | { readonly of: 'table'; db: string; table: string; can: 'read' | 'write'; hash?: string; bytes?: number }
-  | { readonly of: 'index'; db: string; table: string; index: string; hash: unknown }
-  /** A file. `name` of a listing is its prefix, which is empty if there is none. */
-  | { readonly of: 'file'; db: string; bucket: string; can: 'read' | 'write'; name: string }
-  | { readonly of: 'task'; db: string; task: string }
+export type Need = NeedBase &
+  (
+    | {
+        readonly of: 'table'
+        readonly table: string
+        readonly can: 'read' | 'write'
+        /** Absent: the whole table. */
+        readonly hash?: string | undefined
+        /** What is written, as JSON text. */
+        readonly data?: string
+      }
+    | { readonly of: 'index'; readonly table: string; readonly index: string; readonly hash: unknown }
+    /** `name` of a listing is its prefix, which is empty if there is none. */
+    | { readonly of: 'file'; readonly bucket: string; readonly can: 'read' | 'write'; readonly name: string }
+    /** `option`: a member of a run beside its payload. */
+    | { readonly of: 'task'; readonly task: string; readonly option?: string | undefined }
+    /** No grant allows it. */
+    | { readonly of: 'nothing' }
+  )
 
 const isIndexGrant = (grant: TableGrant | IndexGrant): grant is IndexGrant => 'index' in grant
 
@@ -97,6 +114,8 @@ const allows = (grant: Grant, need: Need): boolean => {
       )
     case 'task':
       return 'task' in grant && grant.task === need.task
+    case 'nothing':
+      return false
   }
 }
 

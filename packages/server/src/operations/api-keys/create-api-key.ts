@@ -48,6 +48,7 @@ export const createApiKeyOperation = defineOperation({
   area: 'api-keys',
   summary: 'Create an API key',
   keyNeeded: 'manage-keys',
+  grants: 'none',
   effect: 'writes',
   route: { method: 'POST', path: '/api/keys', body: { schema: 'CreateKeyRequest', required: true } },
   idempotencyScope: 'organization',

@@ -23,6 +23,7 @@ export const describeOwnApiKeyOperation = defineOperation({
   area: 'api-keys',
   summary: 'Describe the calling API key',
   keyNeeded: 'read',
+  grants: 'none',
   effect: 'reads',
   route: { method: 'GET', path: '/api/keys/self' },
   run: describeOwnApiKey,

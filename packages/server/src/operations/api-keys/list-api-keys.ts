@@ -31,6 +31,7 @@ export const listApiKeysOperation = defineOperation({
   area: 'api-keys',
   summary: 'List the API keys of an organization',
   keyNeeded: 'manage-keys',
+  grants: 'none',
   effect: 'reads',
   route: { method: 'GET', path: '/api/keys', query: ['limit', 'cursor'] },
   command: 'keys list --org {org}',

@@ -31,6 +31,7 @@ export const revokeApiKeyOperation = defineOperation({
   area: 'api-keys',
   summary: 'Revoke an API key permanently',
   keyNeeded: 'manage-keys',
+  grants: 'none',
   effect: 'destroys',
   route: { method: 'DELETE', path: '/api/keys/:id' },
   command: 'keys revoke {id} --org {org}',

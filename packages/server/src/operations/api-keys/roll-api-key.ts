@@ -56,6 +56,7 @@ export const rollApiKeyOperation = defineOperation({
   area: 'api-keys',
   summary: 'Replace an API key by a new one like it',
   keyNeeded: 'manage-keys',
+  grants: 'none',
   effect: 'destroys',
   route: { method: 'POST', path: '/api/keys/:id/roll', body: { schema: 'RollKeyRequest' } },
   idempotencyScope: 'organization',

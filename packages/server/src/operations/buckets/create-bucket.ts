@@ -21,6 +21,7 @@ export const createBucketOperation = defineOperation({
   area: 'buckets',
   summary: 'Create a bucket for files',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'writes',
   route: { method: 'POST', path: '/v1/:db/_buckets/:bucket', body: { schema: 'CreateBucketRequest' } },
   command: 'bucket create {bucket} --db {db}',

@@ -10,6 +10,7 @@ export const deleteBucketOperation = defineOperation({
   area: 'buckets',
   summary: 'Delete a bucket; it can be restored for 7 days',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'destroys',
   route: { method: 'DELETE', path: '/v1/:db/_buckets/:bucket' },
   command: 'bucket drop {bucket} --db {db}',

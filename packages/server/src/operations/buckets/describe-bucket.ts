@@ -11,6 +11,7 @@ export const describeBucketOperation = defineOperation({
   area: 'buckets',
   summary: 'Show a bucket: its id and when it was created',
   keyNeeded: 'read',
+  grants: 'none',
   effect: 'reads',
   route: { method: 'GET', path: '/v1/:db/_buckets/:bucket' },
   command: 'bucket describe {bucket} --db {db}',

@@ -11,6 +11,7 @@ export const listBucketsOperation = defineOperation({
   area: 'buckets',
   summary: 'List the buckets of a database',
   keyNeeded: 'read',
+  grants: 'none',
   effect: 'reads',
   route: { method: 'GET', path: '/v1/:db/_buckets', query: ['limit', 'cursor', 'deleted'] },
   command: 'bucket list --db {db} [--deleted {deleted}]',

@@ -12,6 +12,7 @@ export const restoreBucketOperation = defineOperation({
   area: 'buckets',
   summary: 'Restore a deleted bucket with all its files',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'writes',
   route: { method: 'POST', path: '/v1/:db/_buckets/:bucket/restore', body: { schema: 'RestoreBucketRequest' } },
   command: 'bucket restore {bucket} --db {db} [--deleted-at {deletedAt}]',

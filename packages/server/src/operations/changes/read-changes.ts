@@ -143,6 +143,11 @@ export const readChangesOperation = defineOperation({
   area: 'changes',
   summary: 'Read the changes of a table',
   keyNeeded: 'read',
+  grants: {
+    of: 'table',
+    can: 'read',
+    needs: ({ db, table, request: { hash } }) => ({ of: 'table', db, table, can: 'read', hash }),
+  },
   effect: 'reads',
   route: { method: 'POST', path: '/v1/:db/:table/changes', body: { schema: 'ChangesRequest' } },
   command: 'changes --db {db} --table {table}',

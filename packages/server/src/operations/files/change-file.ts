@@ -8,6 +8,7 @@ import type { Condition } from '../../store/records.ts'
 import { type Access, callerOf } from '../access.ts'
 import { laterAt } from '../example.ts'
 import { requireBucket, writeIn } from '../lifecycle.ts'
+import { ofFile } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { fileOf, given, inMilliseconds, noFile, otherVersion, picture, thePicture } from './examples.ts'
@@ -59,6 +60,7 @@ export const changeFileOperation = defineOperation({
   area: 'files',
   summary: 'Change the record of a file',
   keyNeeded: 'write',
+  grants: ofFile('write'),
   effect: 'writes',
   route: {
     method: 'PATCH',

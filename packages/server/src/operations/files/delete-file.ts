@@ -1,6 +1,7 @@
 import type { Condition } from '../../store/records.ts'
 import { type Access, callerOf } from '../access.ts'
 import { requireBucket, writeIn } from '../lifecycle.ts'
+import { ofFile } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { given, otherVersion, thePicture } from './examples.ts'
@@ -27,6 +28,7 @@ export const deleteFileOperation = defineOperation({
   area: 'files',
   summary: 'Delete a file',
   keyNeeded: 'write',
+  grants: ofFile('write'),
   effect: 'destroys',
   route: { method: 'DELETE', path: '/v1/:db/_buckets/:bucket/:name' },
   command: 'files rm {bucket} {name} --db {db}',

@@ -62,6 +62,12 @@ export const getFileUrlOperation = defineOperation({
   area: 'files',
   summary: 'Get a URL of a file',
   keyNeeded: 'read',
+  grants: {
+    of: 'bucket',
+    can: 'read',
+    needs: ({ db, bucket, name, method }) =>
+      method === 'GET' ? { of: 'file', db, bucket, can: 'read', name } : { of: 'nothing', db },
+  },
   effect: 'reads',
   route: { method: 'POST', path: '/v1/:db/_buckets/:bucket/url', body: { schema: 'FileUrlRequest', required: true } },
   command: 'files url {bucket} {name} --db {db}',

@@ -1,3 +1,4 @@
+import { ofFile } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { given, noFile, stored, thePicture } from './examples.ts'
@@ -10,6 +11,7 @@ export const getFileOperation = defineOperation({
   area: 'files',
   summary: 'Get a file',
   keyNeeded: 'read',
+  grants: ofFile('read'),
   effect: 'reads',
   route: { method: 'GET', path: '/v1/:db/_buckets/:bucket/:name', queryAlways: { record: true } },
   command: 'files list {bucket} --prefix {name} --json --db {db}',

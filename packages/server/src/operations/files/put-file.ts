@@ -14,6 +14,7 @@ import type { BlobWriter } from '../../store/blob-store.ts'
 import { type Access, callerOf } from '../access.ts'
 import { createAvatars } from '../buckets/examples.ts'
 import { notFound, requireBucket, writeIn } from '../lifecycle.ts'
+import { ofFile } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { parseCondition } from '../records/condition.ts'
 import { binaryBytes, inputOf, ref } from '../schema.ts'
@@ -184,6 +185,7 @@ export const putFileOperation = defineOperation({
   area: 'files',
   summary: 'Put a file: create it or replace it',
   keyNeeded: 'write',
+  grants: ofFile('write'),
   effect: 'writes',
   route: {
     method: 'PUT',

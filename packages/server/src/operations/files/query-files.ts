@@ -261,6 +261,11 @@ export const queryFilesOperation = defineOperation({
   area: 'files',
   summary: 'List the files of a bucket',
   keyNeeded: 'read',
+  grants: {
+    of: 'bucket',
+    can: 'read',
+    needs: ({ db, bucket, query: { prefix } }) => ({ of: 'file', db, bucket, can: 'read', name: prefix }),
+  },
   effect: 'reads',
   route: { method: 'POST', path: '/v1/:db/_buckets/:bucket/query', body: { schema: 'FileQuery' } },
   command: 'files list {bucket} --db {db}',

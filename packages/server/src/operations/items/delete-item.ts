@@ -1,6 +1,7 @@
 import { refuseUnknownMembers } from '../../core/members.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { secondOrderAt } from '../example.ts'
+import { ofRecord } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { parseCondition } from '../records/condition.ts'
 import { type DeleteRecordInput, deleteRecord } from '../records/delete-record.ts'
@@ -15,6 +16,7 @@ export const deleteItemOperation = defineOperation({
   area: 'items',
   summary: 'Delete an item',
   keyNeeded: 'write',
+  grants: ofRecord('write'),
   effect: 'destroys',
   route: { method: 'DELETE', path: '/api/collections/:collection/items/:id', query: ['rangeKey'] },
   condition: 'change',

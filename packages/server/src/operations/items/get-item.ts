@@ -7,6 +7,7 @@ import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Access, TableAddress } from '../access.ts'
 import { draft, draftAt, firstOrder, firstOrderAt } from '../example.ts'
+import { ofRecord } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { findRecord, type GetRecordInput } from '../records/get-record.ts'
 import { inputOf, ref } from '../schema.ts'
@@ -36,6 +37,7 @@ export const getItemOperation = defineOperation({
   area: 'items',
   summary: 'Get an item: the data of a record',
   keyNeeded: 'read',
+  grants: ofRecord('read'),
   effect: 'reads',
   route: { method: 'GET', path: '/api/collections/:collection/items/:id', query: ['rangeKey'] },
   condition: 'read',

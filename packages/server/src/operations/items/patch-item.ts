@@ -6,6 +6,7 @@ import { parseRecordToPatch } from '../../core/records/record-patch.ts'
 import { checkJson } from '../../core/text/json-scan.ts'
 import { shallowValue, valueSpan } from '../../core/text/json-span.ts'
 import { firstOrderAt, laterAt, secondOrderAt } from '../example.ts'
+import { ofRecord } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { parseCondition } from '../records/condition.ts'
 import { type PatchRecordInput, patchRecord, readBody } from '../records/patch-record.ts'
@@ -40,6 +41,7 @@ export const patchItemOperation = defineOperation({
   area: 'items',
   summary: 'Patch an item: merge a document into it',
   keyNeeded: 'write',
+  grants: ofRecord('write'),
   effect: 'writes',
   route: {
     method: 'PATCH',

@@ -5,6 +5,7 @@ import { runThrough } from '../../core/slices.ts'
 import { checkJson, isCheapToBuild, parseJson } from '../../core/text/json-scan.ts'
 import { readEnvelope, shallowValue, valueSpan } from '../../core/text/json-span.ts'
 import { firstOrderAt, laterAt, secondOrder, secondOrderAt } from '../example.ts'
+import { ofPut } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { parseCondition } from '../records/condition.ts'
 import { type PutRecordInput, putRecord } from '../records/put-record.ts'
@@ -47,6 +48,7 @@ export const putItemOperation = defineOperation({
   area: 'items',
   summary: 'Put an item: create it or replace it',
   keyNeeded: 'write',
+  grants: ofPut,
   effect: 'writes',
   route: {
     method: 'PUT',

@@ -42,6 +42,7 @@ export const createOrganizationOperation = defineOperation({
   area: 'organizations',
   summary: 'Create an organization with its first secret and public key',
   keyNeeded: 'operator',
+  grants: 'none',
   effect: 'writes',
   parse(text): CreateOrganizationInput {
     const members = parsePlainBody(text)

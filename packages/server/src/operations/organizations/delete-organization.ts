@@ -29,6 +29,7 @@ export const deleteOrganizationOperation = defineOperation({
   area: 'organizations',
   summary: 'Delete an organization; for 7 days it can be restored',
   keyNeeded: 'operator',
+  grants: 'none',
   effect: 'destroys',
   parse: parseOrganization,
   run: deleteOrganization,

@@ -19,6 +19,7 @@ export const listOrganizationsOperation = defineOperation({
   area: 'organizations',
   summary: 'List organizations',
   keyNeeded: 'operator',
+  grants: 'none',
   effect: 'reads',
   parse(text): Record<string, never> {
     refuseUnknownMembers(parsePlainBody(text), [])

@@ -17,6 +17,7 @@ export const restoreOrganizationOperation = defineOperation({
   area: 'organizations',
   summary: 'Restore an organization that was deleted in the last 7 days',
   keyNeeded: 'operator',
+  grants: 'none',
   effect: 'writes',
   parse: parseOrganization,
   run: restoreOrganization,

@@ -7,6 +7,7 @@ import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts
 import { parseRecordToPatch, type RecordToPatch } from '../../core/records/record-patch.ts'
 import { type RunSlices, runThrough, type Slices, sliceUnits } from '../../core/slices.ts'
 import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
+import type { Need } from '../../core/tokens/grants.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 import type { ElementList } from '../../core/text/list-body.ts'
 import type { Condition, RecordOperation } from '../../store/records.ts'
@@ -20,7 +21,7 @@ import { scopeOfTable } from '../once.ts'
 import { defineOperation } from '../operation.ts'
 import { applyOperations, type Positioned } from '../runs/apply-operations.ts'
 import { orderWithMail } from '../runs/examples.ts'
-import { isTaskOperation, parseTaskOperation, refuseSameRun, type TaskBatchOperation } from '../runs/task-operations.ts'
+import { isTaskOperation, needOfRun, parseTaskOperation, refuseSameRun, type TaskBatchOperation } from '../runs/task-operations.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
 import { parseIfUpdatedAt, preconditionFailed } from './condition.ts'
@@ -152,6 +153,13 @@ function* toRecordOperations(
   return operations
 }
 
+/** What an operation on a record needs of a user token. */
+export const needOfOperation = (db: string, table: string, operation: RecordBatchOperation, position: number): Need => {
+  const can = operation.op === 'check' ? 'read' : 'write'
+  const data = operation.op === 'put' ? { data: operation.data } : {}
+  return { of: 'table', db, table, can, hash: operation.hashKey, ...data, field: `operations[${position}]` }
+}
+
 interface ApplyBatchInput extends TableAddress {
   operations: BatchOperation[]
 }
@@ -246,6 +254,14 @@ export const applyBatchOperation = defineOperation({
   area: 'records',
   summary: 'Put and delete several records at once, and add and finish runs',
   keyNeeded: 'write',
+  grants: {
+    of: 'table',
+    can: 'read',
+    needs: ({ db, table, operations }) =>
+      operations.map((operation, i) =>
+        isTaskOperation(operation) ? needOfRun(db, operation, i) : needOfOperation(db, table, operation, i),
+      ),
+  },
   effect: 'destroys',
   route: {
     method: 'POST',

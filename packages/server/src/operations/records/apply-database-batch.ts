@@ -11,7 +11,7 @@ import { firstOrderAt, withClientCondition } from '../example.ts'
 import { requireTable } from '../lifecycle.ts'
 import { scopeOfDatabase } from '../once.ts'
 import { defineOperation } from '../operation.ts'
-import { isTaskOperation, refuseSameRun, type TaskBatchOperation } from '../runs/task-operations.ts'
+import { isTaskOperation, needOfRun, refuseSameRun, type TaskBatchOperation } from '../runs/task-operations.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers } from '../tables/schemas.ts'
 import {
@@ -129,6 +129,14 @@ export const applyDatabaseBatchOperation = defineOperation({
   area: 'records',
   summary: 'Write records of several tables at once, and add and finish runs',
   keyNeeded: 'write',
+  grants: {
+    of: 'database',
+    can: 'read',
+    needs: ({ db, operations }) =>
+      operations.map((operation, i) =>
+        isTaskOperation(operation) ? needOfRun(db, operation, i) : needOfOperation(db, operation.table, operation, i),
+      ),
+  },
   effect: 'destroys',
   route: {
     method: 'POST',

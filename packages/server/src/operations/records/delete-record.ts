@@ -5,6 +5,7 @@ import type { Condition } from '../../store/records.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
 import { firstOrderAt, inOrders, secondOrderAt } from '../example.ts'
 import { requireTable, writeRecords } from '../lifecycle.ts'
+import { ofRecord } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
@@ -30,6 +31,7 @@ export const deleteRecordOperation = defineOperation({
   area: 'records',
   summary: 'Delete a record',
   keyNeeded: 'write',
+  grants: ofRecord('write'),
   effect: 'destroys',
   route: { method: 'DELETE', path: '/v1/:db/:table/:hashKey/:rangeKey?' },
   command: 'delete {hashKey} [{rangeKey}] --db {db} --table {table}',

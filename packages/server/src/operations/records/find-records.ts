@@ -137,6 +137,12 @@ export const findRecordsOperation = defineOperation({
   area: 'records',
   summary: 'Get several records by their keys',
   keyNeeded: 'read',
+  grants: {
+    of: 'table',
+    can: 'read',
+    needs: ({ db, table, keys }) =>
+      keys.map(({ hashKey }, i) => ({ of: 'table', db, table, can: 'read', hash: hashKey, field: `keys[${i}]` })),
+  },
   effect: 'reads',
   route: {
     method: 'POST',

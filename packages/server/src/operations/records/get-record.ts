@@ -8,6 +8,7 @@ import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
 import { draft, draftAt, firstOrder, firstOrderAt, inOrders } from '../example.ts'
 import { requireTable } from '../lifecycle.ts'
+import { ofRecord } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
@@ -37,6 +38,7 @@ export const getRecordOperation = defineOperation({
   area: 'records',
   summary: 'Get a record by its key',
   keyNeeded: 'read',
+  grants: ofRecord('read'),
   effect: 'reads',
   route: { method: 'GET', path: '/v1/:db/:table/:hashKey/:rangeKey?' },
   command: 'get {hashKey} [{rangeKey}] --db {db} --table {table}',

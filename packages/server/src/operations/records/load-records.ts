@@ -80,6 +80,7 @@ export const loadRecordsOperation = defineOperation({
   area: 'records',
   summary: 'Load records: any number of puts, one in a line',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'destroys',
   route: {
     method: 'POST',

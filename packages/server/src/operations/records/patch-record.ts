@@ -10,6 +10,7 @@ import type { Condition, PatchResult } from '../../store/records.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
 import { firstOrder, firstOrderAt, inOrders, laterAt, secondOrderAt } from '../example.ts'
 import { requireTable, writeRecords } from '../lifecycle.ts'
+import { ofRecord } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
@@ -54,6 +55,7 @@ export const patchRecordOperation = defineOperation({
   area: 'records',
   summary: 'Patch a record: change a part of it',
   keyNeeded: 'write',
+  grants: ofRecord('write'),
   effect: 'writes',
   route: {
     method: 'PATCH',

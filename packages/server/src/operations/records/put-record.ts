@@ -11,6 +11,7 @@ import type { Condition } from '../../store/records.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
 import { firstOrderAt, inOrders, laterAt, secondOrder, secondOrderAt } from '../example.ts'
 import { requireTable, writeRecords } from '../lifecycle.ts'
+import { ofPut } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
@@ -69,6 +70,7 @@ export const putRecordOperation = defineOperation({
   area: 'records',
   summary: 'Put a record: create it or replace it',
   keyNeeded: 'write',
+  grants: ofPut,
   effect: 'writes',
   route: {
     method: 'PUT',

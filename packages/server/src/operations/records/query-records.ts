@@ -119,6 +119,14 @@ export const queryRecordsOperation = defineOperation({
   area: 'records',
   summary: 'Query records by key, by time of the last write or by an index',
   keyNeeded: 'read',
+  grants: {
+    of: 'table',
+    can: 'read',
+    needs({ db, table, query: { index, hash } }) {
+      if (index === 'primary') return { of: 'table', db, table, can: 'read', hash: hash as string }
+      return index === 't' ? { of: 'table', db, table, can: 'read' } : { of: 'index', db, table, index, hash }
+    },
+  },
   effect: 'reads',
   route: { method: 'POST', path: '/v1/:db/:table/query', body: { schema: 'QueryRequest', required: true } },
   command: 'query --db {db} --table {table}',

@@ -15,7 +15,7 @@ import { taskMembers, taskRequired } from '../tasks/schemas.ts'
 import { applyOperations } from './apply-operations.ts'
 import { id, lease, leaseIsLost, ofMail, result, toFinish } from './examples.ts'
 import { runSchemas } from './schemas.ts'
-import { parseTaskOperation, refuseSameRun, type TaskBatchOperation } from './task-operations.ts'
+import { needOfRun, parseTaskOperation, refuseSameRun, type TaskBatchOperation } from './task-operations.ts'
 
 interface ApplyTaskBatchInput extends TaskAddress {
   operations: TaskBatchOperation[]
@@ -69,6 +69,11 @@ export const applyTaskBatchOperation = defineOperation({
   area: 'runs',
   summary: 'Add and finish several runs at once',
   keyNeeded: 'write',
+  grants: {
+    of: 'task',
+    can: 'read',
+    needs: ({ db, operations }) => operations.map((operation, i) => needOfRun(db, operation, i)),
+  },
   effect: 'writes',
   route: {
     method: 'POST',

@@ -2,6 +2,7 @@ import { CubbyError } from '../../core/errors.ts'
 import type { Run } from '../../core/tasks/run.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, callerOf } from '../access.ts'
+import { ofTask } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { cancelled, fail, id, ofRun, toClaim, toFinish } from './examples.ts'
@@ -26,6 +27,7 @@ export const cancelRunOperation = defineOperation({
   area: 'runs',
   summary: 'Cancel a run',
   keyNeeded: 'write',
+  grants: ofTask,
   effect: 'destroys',
   route: { method: 'POST', path: '/v1/:db/_tasks/:task/runs/:run/cancel', body: { schema: 'NoMembers' } },
   command: 'tasks cancel {task} {run} --db {db}',

@@ -95,6 +95,7 @@ export const claimRunsOperation = defineOperation({
   area: 'runs',
   summary: 'Claim due runs of a task, each with a lease',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'writes',
   route: { method: 'POST', path: '/v1/:db/_tasks/:task/claim', body: { schema: 'ClaimRequest' } },
   read: ({ members }) => ({ claim: parseClaim(members) }),

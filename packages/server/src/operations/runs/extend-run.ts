@@ -26,6 +26,7 @@ export const extendRunOperation = defineOperation({
   area: 'runs',
   summary: 'Extend the lease of an attempt and report its progress',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'writes',
   route: {
     method: 'POST',

@@ -33,6 +33,7 @@ export const finishRunOperation = defineOperation({
   area: 'runs',
   summary: 'Finish an attempt, with a result or an error',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'writes',
   route: {
     method: 'POST',

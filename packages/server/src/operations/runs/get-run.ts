@@ -7,6 +7,7 @@ import { isRunId } from '../../core/tasks/run-id.ts'
 import type { Access } from '../access.ts'
 import { laterAt } from '../example.ts'
 import { requireTask } from '../lifecycle.ts'
+import { ofTask } from '../grant-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { declare, fail, failed, ofRun, queued, runMissing, toClaim, toFinish } from './examples.ts'
@@ -52,6 +53,7 @@ export const getRunOperation = defineOperation({
   area: 'runs',
   summary: 'Get a run',
   keyNeeded: 'read',
+  grants: ofTask,
   effect: 'reads',
   route: { method: 'GET', path: '/v1/:db/_tasks/:task/runs/:run', query: ['waitSeconds'] },
   command: 'tasks get {task} {run} --db {db}',

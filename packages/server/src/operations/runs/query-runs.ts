@@ -92,6 +92,7 @@ export const queryRunsOperation = defineOperation({
   area: 'runs',
   summary: 'List the runs of a task by the time of their last change',
   keyNeeded: 'read',
+  grants: 'none',
   effect: 'reads',
   route: { method: 'POST', path: '/v1/:db/_tasks/:task/query', body: { schema: 'RunQuery' } },
   command: 'tasks runs {task} --db {db}',

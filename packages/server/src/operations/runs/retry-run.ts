@@ -29,6 +29,7 @@ export const retryRunOperation = defineOperation({
   area: 'runs',
   summary: 'Queue a finished run again',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'writes',
   route: { method: 'POST', path: '/v1/:db/_tasks/:task/runs/:run/retry', body: { schema: 'NoMembers' } },
   command: 'tasks retry {task} {run} --db {db}',

@@ -56,6 +56,11 @@ export const runTaskOperation = defineOperation({
   area: 'runs',
   summary: 'Add a run to a task',
   keyNeeded: 'write',
+  grants: {
+    of: 'task',
+    can: 'read',
+    needs: ({ db, task, newRun: { option } }) => ({ of: 'task', db, task, option }),
+  },
   effect: 'writes',
   route: { method: 'POST', path: '/v1/:db/_tasks/:task/run', body: { schema: 'RunRequest', bytesMax: bodyBytesMax } },
   idempotencyScope: 'task',

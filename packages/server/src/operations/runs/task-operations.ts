@@ -6,6 +6,7 @@ import { parseNewRun } from '../../core/tasks/parse-run.ts'
 import type { Finish, NewRun } from '../../core/tasks/run.ts'
 import { bodyOfOperation, type RunBody } from '../../core/tasks/run-body.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
+import type { Need } from '../../core/tokens/grants.ts'
 
 /** An operation of a batch on runs. Its tasks are those of the database. */
 export type TaskBatchOperation =
@@ -72,4 +73,11 @@ export const refuseSameRun = (operations: readonly { op: string }[]): void => {
     }
     seen.set(slot, position)
   })
+}
+
+/** What an operation of a batch needs of a user token: the attempts of runs are not for users. */
+export const needOfRun = (db: string, operation: TaskBatchOperation, position: number): Need => {
+  const field = `operations[${position}]`
+  if (operation.op === 'finish') return { of: 'nothing', db, field }
+  return { of: 'task', db, task: operation.task, option: operation.newRun.option, field }
 }

@@ -37,6 +37,7 @@ export const createTableOperation = defineOperation({
   area: 'tables',
   summary: 'Create a table and declare its indices',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'writes',
   route: { method: 'POST', path: '/v1/:db/:table', body: { schema: 'CreateTableRequest' } },
   command: 'table create {table} --db {db}',

@@ -10,6 +10,7 @@ export const deleteTableOperation = defineOperation({
   area: 'tables',
   summary: 'Delete a table; it can be restored for 7 days',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'destroys',
   route: { method: 'DELETE', path: '/v1/:db/:table' },
   command: 'table drop {table} --db {db}',

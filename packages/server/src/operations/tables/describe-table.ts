@@ -11,6 +11,11 @@ export const describeTableOperation = defineOperation({
   area: 'tables',
   summary: 'Show a table: its indices and when it was created',
   keyNeeded: 'read',
+  grants: {
+    of: 'table',
+    can: 'read',
+    needs: ({ db, table }) => ({ of: 'table', db, table, can: 'read' }),
+  },
   effect: 'reads',
   route: { method: 'GET', path: '/v1/:db/:table' },
   command: 'table describe {table} --db {db}',

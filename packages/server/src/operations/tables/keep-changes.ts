@@ -26,6 +26,7 @@ export const keepChangesOperation = defineOperation({
   area: 'tables',
   summary: 'Let a table keep its changes, or end that',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'writes',
   route: { method: 'PUT', path: '/v1/:db/:table/changes', body: { schema: 'KeepChangesRequest', required: true } },
   command: 'table changes {table} --db {db} --keep {keepHours}h',

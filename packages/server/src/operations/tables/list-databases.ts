@@ -44,6 +44,7 @@ export const listDatabasesOperation = defineOperation({
   area: 'tables',
   summary: 'List databases',
   keyNeeded: 'read',
+  grants: 'none',
   effect: 'reads',
   route: { method: 'GET', path: '/v1', query: ['limit', 'cursor'] },
   command: 'db list',

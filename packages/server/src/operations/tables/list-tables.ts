@@ -11,6 +11,7 @@ export const listTablesOperation = defineOperation({
   area: 'tables',
   summary: 'List the tables of a database',
   keyNeeded: 'read',
+  grants: 'none',
   effect: 'reads',
   route: { method: 'GET', path: '/v1/:db', query: ['limit', 'cursor', 'deleted'] },
   command: 'table list --db {db} [--deleted {deleted}]',

@@ -11,6 +11,7 @@ export const restoreTableOperation = defineOperation({
   area: 'tables',
   summary: 'Restore a deleted table with all its records',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'writes',
   route: { method: 'POST', path: '/v1/:db/:table/restore', body: { schema: 'RestoreTableRequest' } },
   command: 'table restore {table} --db {db} [--deleted-at {deletedAt}]',

@@ -26,6 +26,7 @@ export const createTaskSecretOperation = defineOperation({
   area: 'tasks',
   summary: 'Create a new secret that signs the pushes of a task',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'writes',
   route: { method: 'POST', path: '/v1/:db/_tasks/:task/secret', body: { schema: 'CreateTaskSecretRequest' } },
   command: 'tasks secret {task} --db {db}',

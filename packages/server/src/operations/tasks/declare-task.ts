@@ -103,6 +103,7 @@ export const declareTaskOperation = defineOperation({
   area: 'tasks',
   summary: 'Declare a task, or replace its declaration',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'writes',
   route: {
     method: 'PUT',

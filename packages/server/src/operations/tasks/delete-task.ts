@@ -25,6 +25,7 @@ export const deleteTaskOperation = defineOperation({
   area: 'tasks',
   summary: 'Delete a task; it can be restored for 7 days',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'destroys',
   route: { method: 'DELETE', path: '/v1/:db/_tasks/:task' },
   command: 'tasks drop {task} --db {db}',

@@ -44,6 +44,7 @@ export const describeTaskOperation = defineOperation({
   area: 'tasks',
   summary: 'Show a task: its declaration, and whether runs wait',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'reads',
   route: { method: 'GET', path: '/v1/:db/_tasks/:task', query: ['counts'] },
   command: 'tasks describe {task} --db {db}',

@@ -55,6 +55,7 @@ export const listTasksOperation = defineOperation({
   area: 'tasks',
   summary: 'List the tasks of a database',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'reads',
   route: { method: 'GET', path: '/v1/:db/_tasks', query: ['limit', 'cursor', 'deleted', 'counts'] },
   command: 'tasks list --db {db} [--deleted {deleted}]',

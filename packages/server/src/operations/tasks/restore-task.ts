@@ -31,6 +31,7 @@ export const restoreTaskOperation = defineOperation({
   area: 'tasks',
   summary: 'Restore a deleted task with all its runs',
   keyNeeded: 'write',
+  grants: 'none',
   effect: 'writes',
   route: { method: 'POST', path: '/v1/:db/_tasks/:task/restore', body: { schema: 'RestoreTaskRequest' } },
   command: 'tasks restore {task} --db {db} [--deleted-at {deletedAt}]',
