@@ -99,6 +99,8 @@ export class Pipeline implements Shared {
   readonly responseBodies = new ResponseBodies()
   readonly responseEnds = new ResponseEnds()
   replays = 0
+  /** Requests that were refused for their user token, or for a login token, by the code of the error. */
+  readonly tokenRefusals = { invalid_token: 0, expired_token: 0, revoked_token: 0, not_granted: 0 }
   readonly log: Log
   readonly uploads: Uploads
   readonly loads = new Loads()
@@ -430,6 +432,10 @@ export class Pipeline implements Shared {
     }
   }
 
+  #countRefusal(code: string): void {
+    if (Object.hasOwn(this.tokenRefusals, code)) this.tokenRefusals[code as keyof Pipeline['tokenRefusals']]++
+  }
+
   #withHint({ route, params, user }: RequestExchange, error: CubbyError): CubbyError {
     return user === undefined ? withBetterHint(route.operationId, params, error) : withoutNames(error)
   }
@@ -437,6 +443,7 @@ export class Pipeline implements Shared {
   #respondError(exchange: RequestExchange, error: unknown): Awaitable<Response> {
     const { request, requestId, route, params } = exchange
     const hinted = error instanceof CubbyError ? this.#withHint(exchange, error) : error
+    if (error instanceof CubbyError) this.#countRefusal(error.code)
     const response = respondFailure(this.log, requestId, hinted, {
       names: namesIn(params),
       forShell: wantsShellHints(request.headers),

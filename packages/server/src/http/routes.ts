@@ -1,6 +1,6 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import { type RoutedOperationId, routedOperations as routed } from '../operations/catalogue.ts'
 import type { Demand } from '../operations/authorize.ts'
+import { type RoutedOperationId, routedOperations as routed } from '../operations/catalogue.ts'
 import type { Method } from '../operations/operation.ts'
 import { pathNames } from '../operations/parse-input.ts'
 import type { Exchange } from './exchange.ts'

@@ -7,9 +7,9 @@ import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts
 import { parseRecordToPatch, type RecordToPatch } from '../../core/records/record-patch.ts'
 import { type RunSlices, runThrough, type Slices, sliceUnits } from '../../core/slices.ts'
 import { readIndexEntries } from '../../core/tables/indices.ts'
-import type { Need } from '../../core/tokens/grants.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 import type { ElementList } from '../../core/text/list-body.ts'
+import type { Need } from '../../core/tokens/grants.ts'
 import type { Condition, RecordOperation } from '../../store/records.ts'
 import type { BatchPart } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
@@ -21,7 +21,13 @@ import { scopeOfTable } from '../once.ts'
 import { defineOperation } from '../operation.ts'
 import { applyOperations, type Positioned } from '../runs/apply-operations.ts'
 import { orderWithMail } from '../runs/examples.ts'
-import { isTaskOperation, needOfRun, parseTaskOperation, refuseSameRun, type TaskBatchOperation } from '../runs/task-operations.ts'
+import {
+  isTaskOperation,
+  needOfRun,
+  parseTaskOperation,
+  refuseSameRun,
+  type TaskBatchOperation,
+} from '../runs/task-operations.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
 import { parseIfUpdatedAt, preconditionFailed } from './condition.ts'

@@ -86,7 +86,8 @@ const queryTable = (
     const found = { select, records, count, cursor }
     // The look-up may be outside of the grants of a user.
     const isUser = access.apiKey.user !== undefined
-    const mayBeOfOtherType = !isUser && count === 0 && cursor === null && query.cursor === undefined && query.range !== undefined
+    const mayBeOfOtherType =
+      !isUser && count === 0 && cursor === null && query.cursor === undefined && query.range !== undefined
     if (!mayBeOfOtherType || whole.index === 'primary' || whole.index === 't' || whole.index === 'walk') return found
     return andThen(findTypeHint(access, table, query.range!, whole, nowMs), (hint) => ({ ...found, hint }))
   })
@@ -100,11 +101,14 @@ const findTypeHint = (
   scan: ByteScan,
   nowMs: number,
 ): Awaitable<string | undefined> =>
-  andThen(engine.records.scan(table, scanForOtherType(scan, range), 1, nowMs, shareOf(apiKey)), ({ records: [record] }) => {
-    const field = table.indices[scan.index as Slot]!.rangeField!
-    if (record === undefined) return undefined
-    return otherTypeHint(range, field, pickMembers(record.data, [field])[field] as IndexScalar)
-  })
+  andThen(
+    engine.records.scan(table, scanForOtherType(scan, range), 1, nowMs, shareOf(apiKey)),
+    ({ records: [record] }) => {
+      const field = table.indices[scan.index as Slot]!.rangeField!
+      if (record === undefined) return undefined
+      return otherTypeHint(range, field, pickMembers(record.data, [field])[field] as IndexScalar)
+    },
+  )
 
 /** The page as JSON text. */
 export const queryPageJson = ({ hint, ...page }: QueryPage): string => {

@@ -14,7 +14,9 @@ export const runJson = (
   task: string,
   { isPublic = false, withLease = false }: PresentOptions = {},
 ): string => {
-  const payload = isPublic ? '' : `,"payload":${run.payload},"key":${JSON.stringify(run.key)},"user":${JSON.stringify(run.user)}`
+  const payload = isPublic
+    ? ''
+    : `,"payload":${run.payload},"key":${JSON.stringify(run.key)},"user":${JSON.stringify(run.user)}`
   const error = run.error === null ? null : JSON.stringify({ code: run.error.code, message: run.error.message })
   const lease = withLease ? `,"lease":${JSON.stringify(run.lease)},"leaseUntil":${run.leaseUntilMs}` : ''
   return (
