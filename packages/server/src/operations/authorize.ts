@@ -32,7 +32,10 @@ export type Names = Readonly<
  */
 export const authorize = (apiKey: ApiKey, { keyNeeded, grants }: Demand, names: Names): void => {
   if (keyNeeded === 'operator') throw new Error('an adapter offered an operation of operators to an API key')
-  if (apiKey.user !== undefined) return authorizeUser(apiKey.user, grants, names)
+  if (apiKey.user !== undefined) {
+    authorizeUser(apiKey.user, grants, names)
+    return
+  }
   if (apiKey.kind === 'public' && keyNeeded !== 'read') {
     throw new CubbyError(
       'read_only_key',
