@@ -1,69 +1,40 @@
+import { OperatorError } from '../../core/operator-error.ts'
 import type { RoutedOperationId } from '../../operations/catalogue.ts'
-import { type Arguments, jsonFlag, UsageError } from '../arguments.ts'
+import { type Arguments, jsonFlag } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printLine, printTable } from '../print.ts'
 import { checkName } from '../target/address.ts'
-import { checkJson, objectText } from '../target/json-object.ts'
+import { checkObject, readStdin } from '../target/json-object.ts'
 import { openRemote, remoteFlags, requestOf } from '../target/remote.ts'
 import { printObject } from '../transfer/write-lines.ts'
 import { wordsOf } from '../verb-command.ts'
-import { grantsFlag } from './tokens.ts'
 
 // The login services whose tokens are exchanged.
 
-const exampleName = 'login'
-
-/** The flags, and the members of the request that they are. */
-const memberOf = {
-  ...{ issuer: 'issuer', audience: 'audience', 'keys-url': 'keysUrl', user: 'user' },
-  ...{ keys: 'keys', grants: 'grants' },
+const readDeclaration = async (file: string): Promise<string> => {
+  if (file === '-') return readStdin('the declaration')
+  try {
+    return await Bun.file(file).text()
+  } catch (error) {
+    throw new OperatorError(`${file} cannot be read: ${(error as Error).message}`)
+  }
 }
 
-const isJson = (flag: string): boolean => flag === 'keys' || flag === 'grants'
-
-const addressOf = (args: Arguments) => ({ name: checkName(args.positionals[0]!, 'NAME') })
-
-const putCommand: CliCommand = {
-  ...wordsOf('putIssuer'),
-  details: `The issuer is replaced as a whole. In --user, and in db, hash and prefix of the grants, {claim} stands for a claim of the
-login token. A change ends the tokens that were exchanged before.`,
-  example: `cubby issuers put ${exampleName} --issuer https://example.eu.auth0.com/ --audience notes \\
-    --keys-url https://example.eu.auth0.com/.well-known/jwks.json \\
-    --grants '[{"db":"app","table":"notes","hash":"{sub}","can":"write"}]'`,
-  flags: {
-    issuer: { type: 'string', value: 'TEXT', help: 'the iss of its tokens' },
-    audience: { type: 'string', value: 'TEXT', help: 'their aud is this, or contains it' },
-    'keys-url': { type: 'string', value: 'URL', help: 'where it publishes its public keys' },
-    keys: { type: 'string', value: 'JSON', help: 'its public keys (JWKS), instead of --keys-url' },
-    user: { type: 'string', value: 'TEXT', help: 'the user; default: NAME:{sub}' },
-    grants: grantsFlag,
-    ...remoteFlags,
-  },
-  async run(args) {
-    const members: Record<string, string> = {}
-    for (const [flag, member] of Object.entries(memberOf)) {
-      const text = args.text(flag)
-      if (text !== undefined) members[member] = isJson(flag) ? checkJson(text, `--${flag}`) : JSON.stringify(text)
-    }
-    for (const flag of ['issuer', 'audience', 'grants']) {
-      if (members[flag] === undefined) throw new UsageError(`--${flag} is missing`)
-    }
-    // The same declaration again changes nothing.
-    const call = { ...requestOf('putIssuer', addressOf(args)), body: objectText(members), repeatable: true }
-    await printObject(await openRemote(args).request(call))
-    return 0
-  },
-}
-
-const oneIssuer = (id: RoutedOperationId, repeatable: boolean, details?: string): CliCommand => {
-  const words = wordsOf(id)
+/** A command that sends one request about one issuer, and prints the answer. */
+const issuerCommand = (
+  id: RoutedOperationId,
+  differences: Partial<CliCommand> = {},
+  bodyOf?: (args: Arguments) => Promise<string>,
+): CliCommand => {
+  const { name, positionals, summary } = wordsOf(id)
   return {
-    ...words,
-    ...(details !== undefined && { details }),
-    example: `cubby ${words.name} ${exampleName}`,
-    flags: remoteFlags,
+    ...{ name, positionals, summary, example: `cubby ${name} login`, flags: remoteFlags },
+    ...differences,
     async run(args) {
-      await printObject(await openRemote(args).request({ ...requestOf(id, addressOf(args)), repeatable }))
+      const call = requestOf(id, { name: checkName(args.positionals[0]!, 'NAME') })
+      const body = await bodyOf?.(args)
+      // The same declaration again changes nothing, and nobody needs to know which of two deletions it was.
+      await printObject(await openRemote(args).request({ ...call, body, repeatable: true }))
       return 0
     },
   }
@@ -72,27 +43,32 @@ const oneIssuer = (id: RoutedOperationId, repeatable: boolean, details?: string)
 const listCommand: CliCommand = {
   ...wordsOf('listIssuers'),
   details: 'One issuer per line. --json prints the whole declarations.',
-  flags: { ...remoteFlags, json: { ...jsonFlag, help: 'print JSON, as the API has it' } },
+  flags: { ...remoteFlags, json: jsonFlag },
   async run(args) {
     const answer = await openRemote(args).request({ ...requestOf('listIssuers', {}), repeatable: true })
     if (args.flag('json')) {
       await printObject(answer)
       return 0
     }
-    const { issuers } = JSON.parse(answer) as { issuers: { name: string; issuer: string; audience: string }[] }
+    const { issuers }: { issuers: Record<string, string>[] } = JSON.parse(answer)
     if (issuers.length === 0) printLine('no issuers')
-    else
-      printTable([
-        ['NAME', 'ISSUER', 'AUDIENCE'],
-        ...issuers.map(({ name, issuer, audience }) => [name, issuer, audience]),
-      ])
+    else printTable([['NAME', 'ISSUER', 'AUDIENCE'], ...issuers.map((each) => [each.name!, each.issuer!, each.audience!])])
     return 0
   },
 }
 
 export const issuersCommands: CliCommand[] = [
-  putCommand,
-  oneIssuer('getIssuer', true),
+  issuerCommand(
+    'putIssuer',
+    {
+      positionals: ['NAME', 'FILE'],
+      example: 'cubby issuers put login login.json',
+      details: `FILE has the declaration, a JSON object with issuer, audience, keys or keysUrl, grants, and perhaps user; - is
+standard input. It is replaced as a whole. A change ends the tokens that were exchanged before.`,
+    },
+    async ({ positionals: [, file] }) => checkObject(await readDeclaration(file!), 'the declaration'),
+  ),
+  issuerCommand('getIssuer'),
   listCommand,
-  oneIssuer('deleteIssuer', true, 'Its tokens end.'),
+  issuerCommand('deleteIssuer', { details: 'Its tokens end.' }),
 ]

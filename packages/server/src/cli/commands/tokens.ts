@@ -36,8 +36,8 @@ const createCommand: CliCommand = {
 
 const revokeCommand: CliCommand = {
   ...wordsOf('revokeUser'),
-  details: `Ends every token that the user has got so far, on every process when the command ends. A token that is made after that
-works. Of login tokens, those that were signed up to now are not exchanged any more.`,
+  details: `Ends every token that the user has got so far, on every process when the command ends. A token that is
+made after that works. Of login tokens, those that were signed up to now are not exchanged any more.`,
   flags: remoteFlags,
   async run(args) {
     const body = JSON.stringify({ user: args.positionals[0] })
