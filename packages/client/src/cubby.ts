@@ -8,6 +8,8 @@ import { Tables } from './tables/tables.ts'
 import { isRunChange, writeRunChange } from './tasks/run-change.ts'
 import { Task } from './tasks/task.ts'
 import { Tasks } from './tasks/tasks.ts'
+import { Issuers } from './tokens/issuers.ts'
+import { Tokens } from './tokens/tokens.ts'
 import { sendBatch } from './transport/batch.ts'
 import type { OnceOptions } from './transport/idempotency.ts'
 import { listPath } from './transport/list-path.ts'
@@ -74,10 +76,14 @@ export class Cubby {
   static readonly name: string = 'Cubby'
   readonly #send: Send
   readonly keys: Keys
+  readonly tokens: Tokens
+  readonly issuers: Issuers
 
   constructor(options: CubbyOptions) {
     this.#send = createSend(options)
     this.keys = new Keys(this.#send)
+    this.tokens = new Tokens(this.#send)
+    this.issuers = new Issuers(this.#send)
   }
 
   db(name: string): Database {

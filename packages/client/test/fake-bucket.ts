@@ -1,5 +1,5 @@
 import { Cubby, type CubbyOptions } from '../src/index.ts'
-import { key, type Reply, silence, url } from './fake-fetch.ts'
+import { key, optionsOf, type Reply, silence, url } from './fake-fetch.ts'
 
 export interface SentFile {
   method: string
@@ -28,7 +28,7 @@ export const fakeBucket = (replies: Reply[], options: Partial<CubbyOptions> = {}
     if (answer instanceof Error) throw answer
     return answer
   }
-  const cubby = new Cubby({ url, key, fetch, ...options })
+  const cubby = new Cubby({ fetch, ...optionsOf({ url, key }, options) })
   return { bucket: cubby.db('app').bucket('avatars'), buckets: cubby.db('app').buckets, requests, fetch }
 }
 

@@ -1,7 +1,7 @@
 import { spyOn } from 'bun:test'
 import type { Socket } from 'bun'
 import { Cubby, type CubbyOptions } from '../src/index.ts'
-import { key } from './fake-fetch.ts'
+import { key, optionsOf } from './fake-fetch.ts'
 
 // A server of the changes of one table, on real sockets, so that a test decides what arrives, byte by byte, and when.
 
@@ -175,7 +175,7 @@ export class FakeFeed {
   }
 
   cubby(options: Partial<CubbyOptions> = {}): Cubby {
-    return new Cubby({ url: this.url, key, ...options })
+    return new Cubby(optionsOf({ url: this.url, key }, options))
   }
 
   table(options: Partial<CubbyOptions> = {}) {

@@ -16,6 +16,10 @@ export type Reply = Response | Error
 export const url = 'http://cubby.test'
 export const key = `svc_live_${'0'.repeat(38)}`
 
+/** Uses the key, unless the options have a token. */
+export const optionsOf = (base: { url: string; key: string }, options: Partial<CubbyOptions>): CubbyOptions =>
+  ({ ...base, ...(options.token !== undefined && { key: undefined }), ...options }) as CubbyOptions
+
 export const json = (body: unknown, status = 200, headers: Record<string, string> = {}): Response =>
   new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } })
 
@@ -34,9 +38,7 @@ type Handler = (request: SentRequest, signal: AbortSignal) => Reply | Promise<Re
 export const fakeCubby = (reply: Handler | Reply[], options: Partial<CubbyOptions> = {}) => {
   const requests: SentRequest[] = []
   const cubby = new Cubby({
-    url,
-    key,
-    ...options,
+    ...optionsOf({ url, key }, options),
     fetch: async (target, init) => {
       const text = init.body as string | undefined
       const request = {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Cubby, type CubbyOptions } from '../src/index.ts'
+import { optionsOf } from './fake-fetch.ts'
 
 const main = process.env.CUBBY_TEST_MAIN || join(import.meta.dir, '../../server/src/main.ts')
 
@@ -74,7 +75,7 @@ export const startRealServer = async (flags: string[] = []) => {
     url: server.url,
     ...organization,
     cubby: (options: Partial<CubbyOptions> = {}) =>
-      new Cubby({ url: server.url, key: organization.secretKey, ...options }),
+      new Cubby(optionsOf({ url: server.url, key: organization.secretKey }, options)),
     stop: async () => {
       await server.stop()
       await removeData()

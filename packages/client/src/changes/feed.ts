@@ -1,6 +1,6 @@
 import { CubbyError } from '../index.ts'
 import { iteratorOf } from '../transport/iterator-of.ts'
-import { readRetryAfterMs } from '../transport/retry.ts'
+import { readRetryAfterMs, tokenRefusals } from '../transport/retry.ts'
 import type { Call, Send } from '../transport/transport.ts'
 import type { ErrorResponse } from '../transport/wire.ts'
 import type { ChangesRequest, ChangesResponse } from '../transport/wire-changes.ts'
@@ -209,7 +209,9 @@ export class Feed<Item> {
 
   #endBy({ error }: ErrorResponse): never {
     const end = new CubbyError(error.code, error.message, { ...error, status: 200 })
-    if (error.code !== 'unavailable' && error.code !== 'internal') this.#end = end
+    // With the next token it may go on.
+    const mayGoOn = error.code === 'unavailable' || error.code === 'internal' || tokenRefusals.test(error.code)
+    if (!mayGoOn) this.#end = end
     throw end
   }
 }

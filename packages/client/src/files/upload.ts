@@ -152,9 +152,10 @@ export const upload = async <T>(
         body: blob,
         exchange,
         failure: () => failure,
+        once: !blob,
       },
-      // The time that an upload takes depends on its size. A stream cannot be sent twice.
-      { ...options, timeoutMs: options.timeoutMs ?? Number.POSITIVE_INFINITY, ...(!blob && { retries: 0 }) },
+      // The time that an upload takes depends on its size.
+      { ...options, timeoutMs: options.timeoutMs ?? Number.POSITIVE_INFINITY },
     )
   } finally {
     chunks?.return?.().then(undefined, () => {})

@@ -86,7 +86,8 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
    */
   async run(payload?: SaveData<Payload>, options: RunOptions & OnceOptions = {}): Promise<RunHandle<Payload, Result>> {
     const { key, idempotencyKey } = options
-    const isUnguarded = key === undefined && idempotencyKey === undefined
+    // A user adds runs with a payload alone.
+    const isUnguarded = key === undefined && idempotencyKey === undefined && !this.#send.ofUser
     const id = options.id ?? (isUnguarded ? `run_${makeUpKey()}` : undefined)
     const hasId = id !== undefined
     const fields = { ...bodyOf(options), id, payload }

@@ -13,6 +13,9 @@ const delayMsMax = 5_000
 /** If the server asks to wait longer than this, the caller gets the error at once. */
 const retryAfterMsMax = 30_000
 
+/** The codes after which another token of the same user may be accepted. */
+export const tokenRefusals = /^(expired|revoked)_token$/
+
 export interface Failure {
   error: CubbyError
   /** There was no response from the service: it is not known whether it got the request. */

@@ -1,8 +1,10 @@
 import { checkApiKey, parseAddress } from './address.ts'
-import { CubbyError, type ErrorDetails } from './errors.ts'
+import { CubbyError, type ErrorDetails, refusal } from './errors.ts'
 import { describeNetworkError } from './network-error.ts'
-import { type Effect, type Failure, mayRepeat, readRetryAfterMs, repeatDelayMs } from './retry.ts'
+import { type Effect, type Failure, mayRepeat, readRetryAfterMs, repeatDelayMs, tokenRefusals } from './retry.ts'
+import { checkToken, TokenHolder, type TokenSource } from './token.ts'
 import type { ErrorResponse } from './wire.ts'
+import type { OwnToken } from './wire-tokens.ts'
 
 /** Options of one call. The client's options are the defaults. */
 export interface RequestOptions {
@@ -24,14 +26,29 @@ export interface RequestOptions {
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-export interface CubbyOptions extends Omit<RequestOptions, 'signal'> {
+interface ClientOptions extends Omit<RequestOptions, 'signal'> {
   /** The address of the service: `https://cubby.example.com`. */
   url: string | URL
-  /** `svc_live_…` on servers, `svc_pub_…` in browsers. */
-  key: string
   /** Replaces the global `fetch`. */
   fetch?: Fetch
 }
+
+interface KeyOptions extends ClientOptions {
+  /** `svc_live_…` on servers, `svc_pub_…` in browsers. */
+  key: string
+  token?: never
+}
+
+interface TokenOptions extends ClientOptions {
+  key?: never
+  /**
+   * The user token of one person, or a function that gets one from your server or from `tokens.exchange`. It is called again
+   * shortly before the end, and once when the token has expired or is revoked, for all requests together.
+   */
+  token: TokenSource
+}
+
+export type CubbyOptions = KeyOptions | TokenOptions
 
 export interface Call {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -52,11 +69,18 @@ export interface Call {
   waitMs?: number
   /** The answer is the bytes of a file: the call resolves to the `Response` once its head has arrived. */
   raw?: true
+  /** The body is a stream: it cannot be sent again. */
+  once?: boolean
 }
 
-export type Send = <T>(call: Call, options?: RequestOptions) => Promise<T>
+export interface Send {
+  <T>(call: Call, options?: RequestOptions): Promise<T>
+  /** It sends the token of a user. */
+  readonly ofUser?: boolean
+}
 
 const timerMsMax = 2 ** 31 - 1
+const timeoutMsDefault = 30_000
 
 /** Rejects with the signal's reason when it aborts. */
 export const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
@@ -87,6 +111,14 @@ const noResponse = (call: Call, message: string, details: ErrorDetails, retryAft
     retryAfterMs,
   }
 }
+
+/** Rejects with the signal's reason when it aborts; the work goes on for others. */
+const orAborted = <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const stop = () => reject(signal!.reason)
+    signal?.addEventListener('abort', stop)
+    work.then(resolve, reject).finally(() => signal?.removeEventListener('abort', stop))
+  })
 
 type ApiResponse<T> = { value: T } | Failure
 
@@ -123,14 +155,29 @@ const readResponse = <T>(
 const tellsOfAll = ({ headers }: Call, status: number): boolean =>
   headers?.['idempotency-key'] !== undefined && [400, 409, 412, 413, 422].includes(status)
 
+const bearer = (text: string) => ({ authorization: `Bearer ${text}` })
+
 export const createSend = (client: CubbyOptions): Send => {
   const base = parseAddress(client?.url)
-  checkApiKey(client.key)
-  return createSendTo(base, { authorization: `Bearer ${client.key}` }, client)
+  const { key, token } = client
+  if (token == null) {
+    checkApiKey(key)
+    return createSendTo(base, bearer(key!), client)
+  }
+  if (key != null) throw refusal('invalid_request', 'token', 'is given beside key; a client takes one of them.')
+  const send = createSendTo(base, typeof token === 'function' ? token : bearer(checkToken(token)), client)
+  return Object.assign(send, { ofUser: true })
 }
 
-/** Sends without an API key of its own, so that it works for signed URLs too. */
-export const createSendTo = (base: string, headers: Record<string, string>, client: Partial<CubbyOptions>): Send => {
+/**
+ * `credential` has the headers, or gets the user token. Without headers it works for signed URLs too: nothing of the client is
+ * sent to another address than `base`.
+ */
+export const createSendTo = (
+  base: string,
+  credential: Record<string, string> | Exclude<TokenSource, string>,
+  client: Partial<CubbyOptions>,
+): Send => {
   // `fetch` is read at the time of the call. It must not be called as a method of another object: browsers reject that.
   const fetchFrom: Fetch = client.fetch ?? ((url, init) => fetch(url, init))
   // Leaves out the query: it may be long, and that of a signed URL is a secret.
@@ -140,6 +187,7 @@ export const createSendTo = (base: string, headers: Record<string, string>, clie
     call: Call,
     signal: AbortSignal | undefined,
     timeoutMs: number,
+    authorization: Record<string, string>,
   ): Promise<ApiResponse<T>> => {
     const target = targetOf(call)
     const controller = new AbortController()
@@ -154,7 +202,7 @@ export const createSendTo = (base: string, headers: Record<string, string>, clie
         method: call.method,
         body: call.body,
         headers: {
-          ...headers,
+          ...authorization,
           ...(typeof call.body === 'string' && { 'content-type': 'application/json' }),
           ...call.headers,
         },
@@ -183,17 +231,41 @@ export const createSendTo = (base: string, headers: Record<string, string>, clie
     }
   }
 
+  const readEnd = async (text: string): Promise<number | undefined> => {
+    const call = { method: 'GET', path: '/api/tokens/self', effect: 'read' } as const
+    const answer = await attempt<OwnToken>(call, undefined, timeoutMsDefault, bearer(text))
+    return 'value' in answer ? answer.value?.expiresAt : undefined
+  }
+  const holder = typeof credential === 'function' ? new TokenHolder(credential, readEnd) : undefined
+
   return async <T>(call: Call, options: RequestOptions = {}): Promise<T> => {
     const { signal } = options
     let maybeApplied = false
+    let isRenewed = false
     for (let sent = 0; ; sent++) {
       signal?.throwIfAborted()
-      const timeoutMs = (call.waitMs ?? 0) + (options.timeoutMs ?? client.timeoutMs ?? 30_000)
-      const answer = await attempt<T>(call, signal, timeoutMs)
+      const timeoutMs = (call.waitMs ?? 0) + (options.timeoutMs ?? client.timeoutMs ?? timeoutMsDefault)
+      const held = holder && (await orAborted(holder.take(), signal))
+      const answer = await attempt<T>(
+        call,
+        signal,
+        timeoutMs,
+        held ? bearer(held.text) : (credential as Record<string, string>),
+      )
       if ('value' in answer) return answer.value
       const failure = call.failure?.()
+      if (held && tokenRefusals.test(answer.error.code)) {
+        holder!.drop(held)
+        // Nothing was applied, so that writes are repeated too.
+        if (!isRenewed && !call.once && failure === undefined) {
+          isRenewed = true
+          sent--
+          continue
+        }
+      }
       if (
         failure !== undefined ||
+        call.once ||
         sent >= (options.retries ?? client.retries ?? 3) ||
         !mayRepeat(answer, call.effect, options.repeatWrites ?? client.repeatWrites ?? false)
       ) {
