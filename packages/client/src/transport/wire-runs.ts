@@ -32,17 +32,20 @@ export interface PublicRun<Result = Record<string, unknown>> {
   finishedAt: number | null
 }
 
-/** A run as get and query return it: a public key reads neither `payload` nor `key`. */
+/** A run as get and query return it: a public key reads neither `payload` nor `key` nor `user`. */
 export interface RunView<Payload = Record<string, unknown>, Result = Record<string, unknown>>
   extends PublicRun<Result> {
   payload?: Payload
   key?: string | null
+  user?: string | null
 }
 
 /** A run: the response to run, cancel, retry and finish, and with a secret key to get and query. */
 export interface Run<Payload = Record<string, unknown>, Result = Record<string, unknown>> extends PublicRun<Result> {
   payload: Payload
   key: string | null
+  /** The user whose token added it; null without one. */
+  user: string | null
 }
 
 /** A run to add, without the operation and the task: `POST /v1/:db/_tasks/:task/run`. */

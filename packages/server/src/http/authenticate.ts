@@ -3,15 +3,16 @@ import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { call } from '../core/hint.ts'
 import { apiKeyCacheEntriesMax } from '../core/limits.ts'
+import { userTokenPrefix } from '../core/tokens/user-token.ts'
 import type { Access } from '../operations/access.ts'
-import { authorize, databaseOf } from '../operations/authorize.ts'
-import type { KeyNeeded } from '../operations/operation.ts'
+import { authorize, type Demand } from '../operations/authorize.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
 import type { LoginServices } from '../operations/tokens/login-services.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
 import { missingKeyHint, wrongSchemeHint } from './mistake-hints.ts'
+import { type FoundToken, openedTokens, openToken, withUser } from './user-tokens.ts'
 
 const invalid = (message: string, hint = 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".'): CubbyError =>
   new CubbyError('invalid_api_key', message, { hint })
@@ -20,12 +21,15 @@ const invalid = (message: string, hint = 'Send "Authorization: Bearer svc_live_�
 const foundHeaders = new Map<string, string>()
 
 /**
- * Tells whether the key of the request was found before. Until then anybody may have made it up: a checksum is easy to forge.
+ * Tells whether the key or the token of the request was found before. Until then anybody may have made it up: a checksum is easy to forge.
  */
 export const recognize = (caller: Caller): boolean => {
   const header = caller.request.headers.get('authorization')
-  if (header !== null) caller.presentedKey = foundHeaders.get(header)
-  return caller.presentedKey !== undefined
+  if (header === null) return false
+  caller.presentedKey = foundHeaders.get(header)
+  if (caller.presentedKey !== undefined) return true
+  caller.token = openedTokens.get(header)
+  return caller.token !== undefined
 }
 
 /** Bounded in entries and in bytes: a header that is padded with spaces is read anew each time. */
@@ -36,8 +40,8 @@ const remember = ({ headers }: Request, text: string): void => {
   foundHeaders.set(header, text)
 }
 
-/** The text of the key. A wrong checksum is rejected here, without a look at the store. */
-const presentedKey = (request: Request): string => {
+/** The text of the key or of the token. A key with a wrong checksum is rejected here, without a look at the store. */
+const presentedText = (request: Request): string => {
   const header = request.headers.get('authorization')
   if (header === null) {
     throw new CubbyError('missing_api_key', 'The request carries no API key.', { hint: missingKeyHint(request) })
@@ -46,7 +50,7 @@ const presentedKey = (request: Request): string => {
   if (text === undefined) {
     throw invalid('The Authorization header is not of the form "Bearer <API key>".', wrongSchemeHint(header))
   }
-  if (!isWellFormedApiKey(text)) throw invalid('The API key is malformed.')
+  if (!text.startsWith(userTokenPrefix) && !isWellFormedApiKey(text)) throw invalid('The API key is malformed.')
   return text
 }
 
@@ -54,11 +58,13 @@ const presentedKey = (request: Request): string => {
 export interface Caller {
   readonly request: Request
   readonly params: Readonly<Record<string, string | undefined>>
-  readonly keyNeeded: KeyNeeded
+  readonly route: Demand
   access: Access
   nowMs: number
   /** The key from the headers, read once: a request with a body is authenticated again when the body has arrived. */
   presentedKey?: string
+  /** The user token from the headers, opened once. */
+  token?: FoundToken
   isFromForeignPage?: boolean
 }
 
@@ -99,8 +105,10 @@ export class Authenticator {
     const nowMs = this.#now()
     caller.nowMs = nowMs
     const { request } = caller
+    if (caller.token !== undefined) return this.#authenticateUser(caller, caller.token.text, nowMs)
     const isNew = caller.presentedKey === undefined
-    const text = caller.presentedKey ?? presentedKey(request)
+    const text = caller.presentedKey ?? presentedText(request)
+    if (text.startsWith(userTokenPrefix)) return this.#authenticateUser(caller, text, nowMs)
     caller.presentedKey = text
     return andThen(this.#engine.apiKeys.find(text), (apiKey) => {
       if (apiKey === undefined) {
@@ -111,12 +119,38 @@ export class Authenticator {
       if (isNew) remember(request, text)
       refuseRetired(apiKey, nowMs)
       refuseInForeignPage(apiKey, caller)
-      authorize(apiKey, caller.keyNeeded, databaseOf(caller.params))
-      this.#noteKeyUse(apiKey.id, nowMs)
-      caller.access = {
-        ...{ engine: this.#engine, apiKey, blobStore: this.#blobStore },
-        ...{ tasks: this.#tasks, logins: this.#logins },
-      }
+      this.#admit(caller, apiKey, nowMs)
+    })
+  }
+
+  #admit(caller: Caller, apiKey: ApiKey, nowMs: number): void {
+    authorize(apiKey, caller.route, caller.params)
+    this.#noteKeyUse(apiKey.id, nowMs)
+    caller.access = {
+      ...{ engine: this.#engine, apiKey, blobStore: this.#blobStore },
+      ...{ tasks: this.#tasks, logins: this.#logins },
+    }
+  }
+
+  /** Every web page may send a user token, so nothing is asked about the page. */
+  #authenticateUser(caller: Caller, text: string, nowMs: number): Awaitable<void> {
+    const { apiKeys, secrets, users } = this.#engine
+    return andThen(secrets.at(nowMs), (keyring) => {
+      const token = caller.token?.keyringId === keyring.id ? caller.token : openToken(keyring, text)
+      if (token === undefined) throw invalidToken()
+      return andThen(apiKeys.findById(token.keyId), (found) => {
+        // Its organization is deleted.
+        if (found === undefined) throw invalidToken()
+        if (found.revokedAtMs !== null) throw revoked()
+        const apiKey = withUser(token, found)
+        return andThen(users.stateOf(apiKey.orgId, token.content.mark), (state) => {
+          if (state === 'revoked') throw revokedToken()
+          const endMs = Math.min(token.content.expiresAtMs, apiKey.expiresAtMs ?? Number.POSITIVE_INFINITY)
+          if (state === 'forgotten' || endMs <= nowMs) throw expiredToken()
+          if (caller.token !== token) rememberToken(caller, token)
+          this.#admit(caller, apiKey, nowMs)
+        })
+      })
     })
   }
 
@@ -134,6 +168,28 @@ export const revoked = (): CubbyError =>
   new CubbyError('revoked_api_key', 'The API key has been revoked.', {
     hint: 'Use another key; revocation is permanent.',
   })
+
+const invalidToken = (): CubbyError =>
+  new CubbyError('invalid_token', 'The user token is not one of this store, or its organization is deleted.', {
+    hint: 'Send a token as it was given; ask for a new one where this one came from.',
+  })
+
+export const revokedToken = (): CubbyError =>
+  new CubbyError('revoked_token', 'The user token has been revoked, with all tokens of its user.', {
+    hint: 'Ask for a new one where this one came from.',
+  })
+
+const expiredToken = (): CubbyError =>
+  new CubbyError('expired_token', 'The user token has expired.', {
+    hint: 'Ask for a new one where this one came from.',
+  })
+
+/** Also bounded in bytes: a header that is padded with spaces is read anew each time. */
+const rememberToken = (caller: Caller, token: FoundToken): void => {
+  caller.token = token
+  const header = caller.request.headers.get('authorization')!
+  if (header.length === 'Bearer '.length + token.text.length) openedTokens.set(header, token)
+}
 
 const refuseRetired = (apiKey: ApiKey, nowMs: number): void => {
   if (apiKey.revokedAtMs !== null) throw revoked()

@@ -6,6 +6,7 @@ import { pageBytesMax } from '../core/limits.ts'
 import type { Access } from '../operations/access.ts'
 import { changeJson, placeAfter, readFeed } from '../operations/changes/feed-pages.ts'
 import type { OpenFeed, ReadChangesInput } from '../operations/changes/read-changes.ts'
+import { shareOf } from '../store/api-keys.ts'
 import type { Change } from '../store/changes.ts'
 import { commentText, eventText, idText, retryText } from './event-text.ts'
 import type { FeedRoom } from './feed-room.ts'
@@ -125,7 +126,7 @@ export class ChangeStream {
     this.feed = feed
     this.#place = place
     this.#orgId = exchange.access.apiKey.orgId
-    this.#keySeq = exchange.access.apiKey.seq
+    this.#keySeq = shareOf(exchange.access.apiKey)
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {

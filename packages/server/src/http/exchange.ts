@@ -1,6 +1,8 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { ResponseRoom, Slices } from '../core/slices.ts'
 import type { Access } from '../operations/access.ts'
+import type { TokenUser } from '../store/api-keys.ts'
+import type { Engine } from '../store/engine.ts'
 import type { Feeds } from './feeds.ts'
 import type { FileBody, StoredBytes } from './file-body.ts'
 import type { KeyedRequest } from './keyed-request.ts'
@@ -14,8 +16,21 @@ export interface Exchange extends ResponseRoom {
   readonly request: Request
   readonly params: Readonly<Record<string, string | undefined>>
   readonly requestId: string
-  /** The caller. Checked again when the body has arrived: the key may have been revoked meanwhile. */
+  /**
+   * The caller. Checked again when the body has arrived: the key may have been revoked meanwhile. Call `permit` before.
+   */
   readonly access: Access
+  /**
+   * Throws `not_granted` unless the grants of the caller allow all that the input says. Every handler passes its input through
+   * it, when the fields are checked and before anything is looked up.
+   */
+  permit<Input>(input: Input): Input
+  /** The user, if the caller has a user token. */
+  readonly user: TokenUser | undefined
+  /** For what the request asks about itself, before `permit`. */
+  readonly store: Engine
+  /** The organization of the caller. */
+  readonly orgId: number
   /** The time of the last authentication: at the start, and again when the body has arrived. */
   readonly nowMs: number
   /** Resolves when the body has arrived and it is the request's turn. `alsoType` is a content type that means JSON too. */

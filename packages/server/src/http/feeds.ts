@@ -12,7 +12,7 @@ import {
 import type { Log } from '../core/log.ts'
 import { StrictShares } from '../core/shares.ts'
 import { type ChangesWait, type OpenFeed, openFeed } from '../operations/changes/read-changes.ts'
-import type { ApiKey } from '../store/api-keys.ts'
+import { type ApiKey, shareOf, type TokenUser } from '../store/api-keys.ts'
 import type { Changes } from '../store/changes.ts'
 import type { Table } from '../store/tables.ts'
 import { causeOf } from './cause-of.ts'
@@ -21,8 +21,9 @@ import { FeedHub } from './feed-hub.ts'
 import { FeedRoom } from './feed-room.ts'
 import { type Peer, readSendQueues } from './send-queues.ts'
 import type { Turns } from './turns.ts'
+import type { UserWaits } from './user-waits.ts'
 
-type Follower = Pick<ApiKey, 'orgId' | 'seq'>
+type Follower = Pick<ApiKey, 'orgId' | 'seq' | 'user'>
 
 const tickMs = 250
 /** A key or a table that is gone is noticed after this time. */
@@ -69,6 +70,7 @@ export class Feeds {
   setIdleTimeout: (request: Request, seconds: number) => void = () => {}
   readonly #changes: Pick<Changes, 'follow'>
   readonly #turns: Turns
+  readonly #userWaits: UserWaits
   readonly #now: () => number
   readonly #log: Log
   readonly #shares = new StrictShares(followersMax)
@@ -88,9 +90,15 @@ export class Feeds {
   #refusedCount = 0
   #cutCount = 0
 
-  constructor(changes: Pick<Changes, 'follow'>, turns: Turns, { now, log }: { now(): number; log: Log }) {
+  constructor(
+    changes: Pick<Changes, 'follow'>,
+    turns: Turns,
+    userWaits: UserWaits,
+    { now, log }: { now(): number; log: Log },
+  ) {
     this.#changes = changes
     this.#turns = turns
+    this.#userWaits = userWaits
     this.#now = now
     this.#log = log
   }
@@ -115,7 +123,9 @@ export class Feeds {
   }
 
   /** Takes a place among the followers; the function that is returned gives it back. Throws `unavailable` if there is none. */
-  enter({ orgId, seq }: Follower): () => void {
+  enter(follower: Follower): () => void {
+    const { orgId } = follower
+    const seq = shareOf(follower)
     if (this.#isStopping || this.#shares.room(orgId, seq) === 0) {
       this.#refusedCount++
       throw tooMany()
@@ -123,6 +133,20 @@ export class Feeds {
     this.#shares.take(orgId, seq, 1)
     return () => this.#shares.give(orgId, seq, 1)
   }
+  #enterStream(follower: Follower): () => void {
+    const leave = this.enter(follower)
+    try {
+      const leaveAsUser = follower.user && this.#userWaits.enter(follower.user)
+      return () => {
+        leave()
+        leaveAsUser?.()
+      }
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
   /** The wait of one request. */
   begin(follower: Follower, table: Table): ChangesWait {
     const leave = this.enter(follower)
@@ -163,7 +187,7 @@ export class Feeds {
   async stream(request: StreamRequest): Promise<ReadableStream<Uint8Array>> {
     const { exchange, feed, place } = request
     const { engine, table, query, keySeq } = feed.reader
-    const leave = this.enter(exchange.access.apiKey)
+    const leave = this.#enterStream(exchange.access.apiKey)
     const hub = this.#hubOf(feed)
     hub.expect()
     try {
@@ -264,13 +288,14 @@ export class Feeds {
     }
   }
 
-  /** Ends the streams whose key is gone. Each key is looked at once. */
+  /** Ends the streams whose key or token is gone. Each is looked at once. */
   async #checkKeys(): Promise<void> {
-    const refusals = new Map<string, CubbyError | undefined>()
+    const refusals = new Map<string | TokenUser, CubbyError | undefined>()
     for (const stream of [...this.#streams.keys()]) {
-      const keyId = stream.exchange.access.apiKey.id
-      if (!refusals.has(keyId)) refusals.set(keyId, await refusalOf(() => stream.exchange.authenticate()))
-      const refusal = refusals.get(keyId)
+      const { id, user } = stream.exchange.access.apiKey
+      const caller = user ?? id
+      if (!refusals.has(caller)) refusals.set(caller, await refusalOf(() => stream.exchange.authenticate()))
+      const refusal = refusals.get(caller)
       if (refusal !== undefined) stream.end(refusal)
     }
   }

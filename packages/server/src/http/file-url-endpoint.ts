@@ -6,9 +6,11 @@ import { fileTooLarge, noMetadata } from '../core/files/file-options.ts'
 import type { Visibility } from '../core/files/file-record.ts'
 import { isSigned, readSigned, type Signed, signedParameters } from '../core/files/signed-url.ts'
 import { downloadNameCharactersMax, fileBytesMax } from '../core/limits.ts'
+import { decodeMark, shareOfUser } from '../core/tokens/user-token.ts'
 import { authorize } from '../operations/authorize.ts'
 import { bytesSourceOf } from '../operations/files/bytes-source.ts'
 import { readFile, requireBlobStore } from '../operations/files/file-access.ts'
+import { markParameter } from '../operations/files/sign-url.ts'
 import type { PutFileInput } from '../operations/files/upload.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
 import type { LoginServices } from '../operations/tokens/login-services.ts'
@@ -16,7 +18,8 @@ import type { ApiKey } from '../store/api-keys.ts'
 import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
 import type { Table } from '../store/tables.ts'
-import { revoked } from './authenticate.ts'
+import type { TokenMark } from '../store/users.ts'
+import { revoked, revokedToken } from './authenticate.ts'
 import type { Exchange } from './exchange.ts'
 import { longNamePaths } from './file-paths.ts'
 import { readUploadHead, respondRecordOf } from './handlers/files.ts'
@@ -83,6 +86,8 @@ export class FileUrlExchange extends RequestExchange {
   readonly engine: Engine
   readonly #services: Pick<FileUrlOptions, 'tasks' | 'logins'>
   readonly #isSigned: boolean
+  /** That of the user token, if one has signed. */
+  #mark: TokenMark | undefined
   #apiKey: ApiKey | undefined
 
   constructor(
@@ -112,6 +117,7 @@ export class FileUrlExchange extends RequestExchange {
   }
 
   override get keySeq(): number {
+    if (this.#mark !== undefined) return shareOfUser(this.orgId, this.#mark.userHash)
     return this.#apiKey?.seq ?? 0
   }
 
@@ -127,7 +133,7 @@ export class FileUrlExchange extends RequestExchange {
     this.nowMs = this.now()
     if (!this.#isSigned) {
       // No bucket is looked up: without a signature nobody puts a file.
-      if (this.keyNeeded !== 'read') throw noFile()
+      if (this.route.keyNeeded !== 'read') throw noFile()
       return this.#findBucket()
     }
     return andThen(this.signed ?? this.#checkSignature(), (signed) => this.#admitSigned(signed, isHead))
@@ -143,10 +149,21 @@ export class FileUrlExchange extends RequestExchange {
       if (isOver(apiKey.expiresAtMs) || (isHead && isOver(signed.expiresAtMs))) throw expired()
       this.#apiKey = apiKey
       this.access = { engine: this.engine, apiKey, blobStore: this.blobStore, ...this.#services }
-      return andThen(this.#findBucket(), () => {
-        if (this.bucket.orgId !== apiKey.orgId) throw noFile()
-        authorize(apiKey, this.keyNeeded, this.bucket.db)
-      })
+      return andThen(this.#refuseRevokedUser(apiKey), () =>
+        andThen(this.#findBucket(), () => {
+          if (this.bucket.orgId !== apiKey.orgId) throw noFile()
+          authorize(apiKey, this.route, { db: this.bucket.db })
+        }),
+      )
+    })
+  }
+
+  /** A URL that a user has signed ends when the user is revoked. */
+  #refuseRevokedUser({ orgId }: ApiKey): Awaitable<void> {
+    if (this.#mark === undefined) return
+    return andThen(this.engine.users.stateOf(orgId, this.#mark), (state) => {
+      if (state === 'revoked') throw revokedToken()
+      if (state === 'forgotten') throw expired()
     })
   }
 
@@ -155,9 +172,12 @@ export class FileUrlExchange extends RequestExchange {
     const target = { method, bucketId: this.params.bucketId!, name: this.name } as const
     const parameters = signedParameters(this.query)
     if (parameters === undefined) throw invalid()
-    return andThen(this.engine.secrets.at(this.nowMs), ({ urlKeys }) => {
+    return andThen(this.engine.secrets.at(this.nowMs), ({ urlKeys, tokenSeal }) => {
       const signed = readSigned(urlKeys, target, parameters, this.nowMs)
       if (signed === undefined) throw invalid()
+      const mark = signed.options.get(markParameter)
+      this.#mark = mark === undefined ? undefined : decodeMark(tokenSeal, mark)
+      if (mark !== undefined && this.#mark === undefined) throw invalid()
       this.signature = parameters.find(([name]) => name === 'signature')![1]
       return signed
     })

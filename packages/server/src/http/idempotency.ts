@@ -37,7 +37,7 @@ const respondOnce = async (
   header: string,
 ): Promise<Response> => {
   if (operation.idempotencyScope === undefined) refuseIdempotencyKey(exchange.request.headers)
-  const once = new KeyedRequest(exchange.request, parseIdempotencyKey(header))
+  const once = new KeyedRequest(exchange.request, parseIdempotencyKey(header), exchange.user)
   exchange.useOnce(once)
   let response: Response
   try {
@@ -65,21 +65,19 @@ const isRefusal = ({ code }: CubbyError): boolean => {
 }
 
 const findKept = async (
-  { access, params }: Exchange,
+  { store, orgId, params }: Exchange,
   { idempotencyScope }: AnyOperation,
   once: KeyedRequest,
 ): Promise<KeptResult | undefined> => {
-  const { engine, apiKey } = access
-  const { orgId } = apiKey
   const find = (scope: IdempotencyScope) =>
-    engine.idempotencyKeys.find({ ...scope, keyHash: once.keyHashIn(scope) }, orgId)
+    store.idempotencyKeys.find({ ...scope, keyHash: once.keyHashIn(scope) }, orgId)
   if (idempotencyScope === 'database') return find(scopeOfDatabase(orgId, params.db!))
   if (idempotencyScope === 'organization') return find(scopeOfOrganization(orgId))
   if (idempotencyScope === 'task') {
-    const task = await engine.tasks.find(orgId, params.db!, params.task!)
+    const task = await store.tasks.find(orgId, params.db!, params.task!)
     return task && find(scopeOfTable(task))
   }
   const { db, table } = params.collection === undefined ? params : parseCollection(params.collection)
-  const found = await engine.tables.find(orgId, db!, table!)
+  const found = await store.tables.find(orgId, db!, table!)
   return found && find(scopeOfTable(found))
 }

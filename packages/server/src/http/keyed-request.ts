@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IdempotencyScope, OnceRequest } from '../operations/access.ts'
+import type { TokenUser } from '../store/api-keys.ts'
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex')
 
@@ -14,12 +15,15 @@ export class KeyedRequest implements OnceRequest {
   isReplayed = false
   kept: object | undefined
   readonly #key: string
+  readonly #owner: string
   readonly #request: Request
   #body = ''
   #requestHash: string | undefined
 
-  constructor(request: Request, key: string) {
+  /** A key that comes with a user token is that user's alone. */
+  constructor(request: Request, key: string, user: TokenUser | undefined) {
     this.#key = key
+    this.#owner = user === undefined ? '' : `${user.mark.userHash}\n`
     this.#request = request
   }
 
@@ -35,7 +39,7 @@ export class KeyedRequest implements OnceRequest {
   keyHashIn({ scopeId, scopeKind }: IdempotencyScope): string {
     const key = this.#key
     const start = Buffer.from(key.slice(0, orderedCharacters).padEnd(orderedCharacters, ' '), 'latin1').toString('hex')
-    return start + sha256(`${scopeId} ${scopeKind} ${key}`).slice(start.length)
+    return start + sha256(`${scopeId} ${scopeKind} ${this.#owner}${key}`).slice(start.length)
   }
 
   get requestHash(): string {

@@ -281,6 +281,16 @@ export const withBetterHint = (operation: string, params: Params, error: CubbyEr
   return row === undefined ? error : hinted(error, params, row.say, row.beside === true)
 }
 
+/** What is found, or the declaration of a table, is named by the hints of these. */
+const namesThings: ReadonlySet<ErrorCode> = new Set([
+  ...(['table_not_found', 'bucket_not_found', 'task_not_found', 'record_not_found', 'file_not_found'] as const),
+  ...(['run_not_found', 'index_not_declared', 'changes_not_kept'] as const),
+])
+
+/** No hint for a user names a thing that the grants of the token do not, or a request that is refused to all users. */
+export const withoutNames = (error: CubbyError): CubbyError =>
+  namesThings.has(error.code) ? new CubbyError(error.code, error.message, { field: error.field }) : error
+
 /** `beside`: the error's own hint stays before the better one. */
 const hinted = (error: CubbyError, params: Params, say: Say, beside: boolean): CubbyError => {
   const names = namesIn(params)

@@ -16,7 +16,7 @@ import { hasEmptySegment, longNameParameters } from './file-paths.ts'
 import { FileUrlExchange, type FileUrlOptions, type FileUrlRoute, fileUrlRoutes } from './file-url-endpoint.ts'
 import { Loads } from './loads.ts'
 import { foreignCaller, type McpEndpointOptions, McpExchange, mcpRoute, respondForeign } from './mcp-endpoint.ts'
-import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './mistake-hints.ts'
+import { lostPathHint, namesIn, withBetterHint, withoutNames, wrongMethodHint } from './mistake-hints.ts'
 import {
   type ObservedResponse,
   type ObservedRoute,
@@ -38,6 +38,7 @@ import { literalParameter } from './targets.ts'
 import { Turns } from './turns.ts'
 import { UploadBodies } from './upload-body.ts'
 import { type UploadRefusal, Uploads } from './uploads.ts'
+import { UserWaits } from './user-waits.ts'
 
 export interface PipelineOptions extends AuthenticatorOptions {
   log: Log
@@ -98,10 +99,13 @@ export class Pipeline implements Shared {
   readonly responseBodies = new ResponseBodies()
   readonly responseEnds = new ResponseEnds()
   replays = 0
+  /** Requests that were refused for their user token, or for a login token, by the code of the error. */
+  readonly tokenRefusals = { invalid_token: 0, expired_token: 0, revoked_token: 0, not_granted: 0 }
   readonly log: Log
   readonly uploads: Uploads
   readonly loads = new Loads()
   readonly feeds: Feeds
+  readonly userWaits = new UserWaits()
   readonly downloads: Downloads
   readonly uploadBodies = new UploadBodies(this.bodies.smallChunks)
   readonly now: () => number
@@ -116,7 +120,7 @@ export class Pipeline implements Shared {
   constructor(options: PipelineOptions) {
     const { log, logRequests, logSlowMs, responseCounter, fileCounter } = options
     const { organizations, changes } = options.engine
-    this.feeds = new Feeds(changes, this.turns, options)
+    this.feeds = new Feeds(changes, this.turns, this.userWaits, options)
     this.authenticator = new Authenticator(options)
     this.log = log
     this.now = options.now
@@ -428,9 +432,18 @@ export class Pipeline implements Shared {
     }
   }
 
+  #countRefusal(code: string): void {
+    if (Object.hasOwn(this.tokenRefusals, code)) this.tokenRefusals[code as keyof Pipeline['tokenRefusals']]++
+  }
+
+  #withHint({ route, params, user }: RequestExchange, error: CubbyError): CubbyError {
+    return user === undefined ? withBetterHint(route.operationId, params, error) : withoutNames(error)
+  }
+
   #respondError(exchange: RequestExchange, error: unknown): Awaitable<Response> {
     const { request, requestId, route, params } = exchange
-    const hinted = error instanceof CubbyError ? withBetterHint(route.operationId, params, error) : error
+    const hinted = error instanceof CubbyError ? this.#withHint(exchange, error) : error
+    if (error instanceof CubbyError) this.#countRefusal(error.code)
     const response = respondFailure(this.log, requestId, hinted, {
       names: namesIn(params),
       forShell: wantsShellHints(request.headers),

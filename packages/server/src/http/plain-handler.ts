@@ -65,7 +65,8 @@ export const plainHandler = (operation: AnyOperation): ((exchange: Exchange) => 
   return async (exchange) => {
     const address = addressIn(exchange, names)
     const rest = body === undefined ? readParameters(exchange) : readText(exchange, await exchange.readBody(bytesMax))
-    const output = await operation.run(exchange.access, Object.assign(address, rest), exchange.nowMs)
+    const input = exchange.permit(Object.assign(address, rest))
+    const output = await operation.run(exchange.access, input, exchange.nowMs)
     const text = operation.present(output, exchange.nowMs, exchange)
     const status = (output as { created?: boolean } | undefined)?.created === true ? 201 : 200
     return operation.version === undefined

@@ -4,7 +4,9 @@ import { connectionIdleSecondsMax, responseIdleSecondsMax, smallUploadBytesMax }
 import type { Log } from '../core/log.ts'
 import type { BuiltResponse, Slices } from '../core/slices.ts'
 import type { Access } from '../operations/access.ts'
-import type { KeyNeeded } from '../operations/operation.ts'
+import { permit } from '../operations/authorize.ts'
+import { shareOf, type TokenUser } from '../store/api-keys.ts'
+import type { Engine } from '../store/engine.ts'
 import type { Admission, Admittable } from './admit.ts'
 import type { Arrivals } from './arrivals.ts'
 import { type Authenticator, type Caller, recognize } from './authenticate.ts'
@@ -24,6 +26,8 @@ import type { Route } from './routes.ts'
 import type { Turns } from './turns.ts'
 import { ChunkedBody, type UploadBodies, type UploadProgress } from './upload-body.ts'
 import type { Uploads } from './uploads.ts'
+import type { FoundToken } from './user-tokens.ts'
+import type { UserWaits } from './user-waits.ts'
 
 /** The parts that all exchanges of a server share. */
 export interface Shared {
@@ -41,6 +45,7 @@ export interface Shared {
   readonly uploads: Uploads
   readonly loads: Loads
   readonly feeds: Feeds
+  readonly userWaits: UserWaits
   readonly uploadBodies: UploadBodies
   now(): number
   /** The address at which the caller reached the server. */
@@ -56,12 +61,14 @@ export class RequestExchange
   extends ObservedResponse
   implements Exchange, Caller, BodyHolder, Admittable, ObservedExchange
 {
-  access!: Access
+  #access!: Access
+  #isPermitted = false
   nowMs = 0
   heldBytes = 0
   receivedBytes = 0
   waitedMs = 0
   presentedKey: string | undefined = undefined
+  token: FoundToken | undefined = undefined
   isFromForeignPage: boolean | undefined = undefined
   isAdmitted = false
   /** The number of its last turn. */
@@ -98,13 +105,34 @@ export class RequestExchange
     this.exchange = this
   }
 
-  get keyNeeded(): KeyNeeded {
-    return this.route.keyNeeded
+  /** For a user there is none before `permit`: a handler that forgets it lets no user through. */
+  get access(): Access {
+    if (!this.#isPermitted && this.user !== undefined) throw new Error('a handler did not ask what its caller may do')
+    return this.#access
+  }
+
+  set access(access: Access) {
+    this.#access = access
+  }
+
+  /** The user, if the caller has a user token. Undefined before the key was found, too. */
+  get user(): TokenUser | undefined {
+    return (this.#access as Access | undefined)?.apiKey.user
+  }
+
+  get store(): Engine {
+    return this.#access.engine
+  }
+
+  permit<Input>(input: Input): Input {
+    permit<Input>(this.#access.apiKey, this.route.grants, input)
+    this.#isPermitted = true
+    return input
   }
 
   /** The answer to a read may still be refused. */
   get isRead(): boolean {
-    return this.keyNeeded === 'read'
+    return this.route.keyNeeded === 'read'
   }
 
   /** The answer to a write cannot be refused afterwards. Throws `unavailable` if there is no room for one. */
@@ -113,16 +141,16 @@ export class RequestExchange
   }
 
   get orgId(): number {
-    return this.access.apiKey.orgId
+    return this.#access.apiKey.orgId
   }
 
   get keySeq(): number {
-    return this.access.apiKey.seq
+    return shareOf(this.#access.apiKey)
   }
 
   get identity(): ObservedExchange['identity'] {
     // The access is not set before the key was found.
-    const access = this.access as Access | undefined
+    const access = this.#access as Access | undefined
     return access && { orgId: access.apiKey.orgId, keyId: access.apiKey.id }
   }
 
@@ -144,7 +172,7 @@ export class RequestExchange
   }
 
   #addOnce(): void {
-    this.access.once = this.#once
+    this.#access.once = this.#once
   }
 
   countReplay(): void {
@@ -281,9 +309,15 @@ export class RequestExchange
     const wasAdmitted = this.isAdmitted
     bodies.release(this)
     if (wasAdmitted) admission.leave(this)
+    const leave = this.user && this.shared.userWaits.enter(this.user)
     const waitsSince = performance.now()
-    const result = await wait()
-    this.waitedMs += performance.now() - waitsSince
+    let result: T
+    try {
+      result = await wait()
+    } finally {
+      leave?.()
+      this.waitedMs += performance.now() - waitsSince
+    }
     if (wasAdmitted) admission.admit(this)
     await this.turn()
     await this.authenticate()
@@ -349,14 +383,14 @@ export class RequestExchange
 
   tryTakeRoom(built: BuiltResponse): boolean {
     const { responseBodies } = this.shared
-    this.#room ??= responseBodies.rooms.tryEnter(this, built, this.access.engine.readsAtOnce)
+    this.#room ??= responseBodies.rooms.tryEnter(this, built, this.#access.engine.readsAtOnce)
     return this.#room !== undefined
   }
 
   async takeRoom(built: BuiltResponse): Promise<void> {
     if (this.tryTakeRoom(built)) return
     const { responseBodies } = this.shared
-    this.#room = await responseBodies.rooms.enter(this, built, this.access.engine.readsAtOnce)
+    this.#room = await responseBodies.rooms.enter(this, built, this.#access.engine.readsAtOnce)
     await this.turn()
     await this.authenticate()
   }

@@ -1,9 +1,15 @@
 import { CubbyError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { revoked } from './authenticate.ts'
+import { revoked, revokedToken } from './authenticate.ts'
 import { BodyAbandoned } from './body-faults.ts'
 import { causeOf } from './cause-of.ts'
 import { type ErrorContext, respondError } from './respond.ts'
+
+/** The engine's error only has the code. */
+const asToldToCallers = (error: CubbyError): CubbyError => {
+  if (error.code === 'revoked_api_key') return revoked()
+  return error.code === 'revoked_token' ? revokedToken() : error
+}
 
 /** Turns any thrown value into an answer. Faults of the server are logged with the request id. */
 export const respondFailure = (log: Log, requestId: string, error: unknown, context?: ErrorContext): Response => {
@@ -11,12 +17,7 @@ export const respondFailure = (log: Log, requestId: string, error: unknown, cont
     if (error.code === 'internal' || error.code === 'outcome_unknown') {
       log('error', 'request failed', { requestId, code: error.code, cause: error.cause })
     }
-    // The engine's error only has the code; the message for the caller is here.
-    const response = respondError(
-      requestId,
-      error.code === 'revoked_api_key' && error.count === undefined ? revoked() : error,
-      context,
-    )
+    const response = respondError(requestId, error.count === undefined ? asToldToCallers(error) : error, context)
     if (error instanceof BodyAbandoned) response.headers.set('Connection', 'close')
     return response
   }

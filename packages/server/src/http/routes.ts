@@ -1,6 +1,7 @@
 import type { Awaitable } from '../core/awaitable.ts'
+import type { Demand } from '../operations/authorize.ts'
 import { type RoutedOperationId, routedOperations as routed } from '../operations/catalogue.ts'
-import type { KeyNeeded, Method } from '../operations/operation.ts'
+import type { Method } from '../operations/operation.ts'
 import { pathNames } from '../operations/parse-input.ts'
 import type { Exchange } from './exchange.ts'
 import { withFilePaths } from './file-paths.ts'
@@ -16,9 +17,8 @@ import { literalHashKey, pathsOf } from './targets.ts'
 type Handler = (exchange: Exchange) => Awaitable<Response>
 
 /** A route, with what the server needs for each request. */
-export interface Route<Id extends string = RoutedOperationId> {
+export interface Route<Id extends string = RoutedOperationId> extends Demand {
   operationId: Id
-  keyNeeded: KeyNeeded
   /**
    * Says how the handler reads the body: with `readBody`, with `readUpload` or `readSmallUpload`, or with `readLoad` of the
    * exchange. Absent: there is no body.
@@ -54,11 +54,12 @@ export const isVerbAsKey = (path: string, operationId: string): boolean =>
 const pathTable = (): RouteTable => {
   const table: RouteTable = {}
   for (const operation of routed) {
-    const { id, keyNeeded } = operation
+    const { id, keyNeeded, grants } = operation
     const { method, path, bytes, bytesType, body } = operation.route!
     const route: Route = {
       operationId: id as RoutedOperationId,
       keyNeeded,
+      grants,
       body: bytesType !== undefined ? 'load' : bytes !== undefined ? 'upload' : body !== undefined ? 'text' : undefined,
       handler: withIdempotencyKey(operation, handlers[id] ?? plainHandler(operation)),
     }

@@ -51,6 +51,8 @@ export interface HttpServer {
   readonly responsesRefused: { unread: number; late: number }
   /** Requests that were applied before, under their idempotency key. */
   readonly replays: number
+  /** Requests that were refused for their user token, or for a login token, by the code of the error. */
+  readonly tokenRefusals: Readonly<Record<string, number>>
   /** Those who follow tables. */
   readonly changes: { streams: number; waits: number; refused: number; cut: number; lagMs: number }
   /** Stops accepting requests, and resolves when every accepted request is answered. */
@@ -178,6 +180,9 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     },
     get replays() {
       return pipeline.replays
+    },
+    get tokenRefusals() {
+      return pipeline.tokenRefusals
     },
     get changes() {
       return pipeline.feeds.measures

@@ -1,6 +1,6 @@
 import { CubbyError } from '../core/errors.ts'
 import { repeatLater } from '../core/hint.ts'
-import { uploadsMax, uploadsOfOrganizationMax, uploadsOfUrlMax } from '../core/limits.ts'
+import { uploadsMax, uploadsOfOrganizationMax, uploadsOfUrlMax, uploadsOfUserMax } from '../core/limits.ts'
 import type { Access } from '../operations/access.ts'
 import type { StoredFile } from '../operations/files/file-access.ts'
 import { acceptUpload, storeUpload } from '../operations/files/put-file.ts'
@@ -29,7 +29,7 @@ interface UploadRequest {
 }
 
 /** The reason why an upload was refused at its head, or cut. */
-export type UploadRefusal = 'url' | 'organization' | 'full' | 'replaced' | 'slow'
+export type UploadRefusal = 'url' | 'user' | 'organization' | 'full' | 'replaced' | 'slow'
 
 const tooMany = (who: string): CubbyError =>
   new CubbyError('unavailable', `Too many uploads ${who} are in progress; nothing was stored.`, { hint: repeatLater })
@@ -39,10 +39,12 @@ interface Slot {
   readonly orgId: number
   /** The signature of the URL, if there is one. */
   readonly signature: string | undefined
+  /** The share of the user, if the caller has a user token. */
+  readonly userSeq: number | undefined
   readonly progress: UploadProgress
 }
 
-/** Limits the uploads in progress: of all organizations, of each, and on each signed URL. */
+/** Limits the uploads in progress: of all organizations, of each, of each user, and on each signed URL. */
 export class Uploads {
   readonly #byOrganization = new Map<number, Set<Slot>>()
   readonly #onRefused: (reason: UploadRefusal) => void
@@ -66,7 +68,8 @@ export class Uploads {
       chunks: () => request.readUpload(progress),
       whole: (bytes) => request.readSmallUpload(bytes, progress),
     }
-    const slot = { orgId: access.apiKey.orgId, signature, progress }
+    const { orgId, user } = access.apiKey
+    const slot = { orgId, signature, userSeq: user?.shareSeq, progress }
     this.#enter(slot)
     try {
       return await request.withoutIdleTimeout(() => storeUpload(access, accepted, input, source, () => request.now()))
@@ -89,10 +92,14 @@ export class Uploads {
     this.#count++
   }
 
-  #refusalOf({ signature }: Slot, own: ReadonlySet<Slot>): [reason: UploadRefusal, who: string] | undefined {
+  #refusalOf({ signature, userSeq }: Slot, own: ReadonlySet<Slot>): [reason: UploadRefusal, who: string] | undefined {
     if (signature !== undefined) {
       const onUrl = [...own].filter((other) => other.signature === signature)
       if (onUrl.length >= uploadsOfUrlMax) return ['url', 'on this URL']
+    }
+    if (userSeq !== undefined) {
+      const ofUser = [...own].filter((other) => other.userSeq === userSeq)
+      if (ofUser.length >= uploadsOfUserMax) return ['user', 'of this user']
     }
     if (own.size >= uploadsOfOrganizationMax) return ['organization', 'of this organization']
     if (this.#count >= uploadsMax && !this.#replaceSlowest(own.size)) return ['full', 'on this server']

@@ -280,7 +280,7 @@ export class McpServer {
           hint: `Leave db out; the database is ${bound}.`,
         })
       }
-      authorize(request.access.apiKey, tool.keyNeeded, bound ?? members.db)
+      authorize(request.access.apiKey, { keyNeeded: tool.keyNeeded }, { db: bound ?? members.db })
       if (!tool.refusesUnknown) refuseUnknownMembers(members, argumentNamesOf(tool, request.endpoint))
       const isWhole = message.isBuilt === true && bound === undefined
       const text = bound === undefined ? given : () => withDb(given(), bound)
@@ -305,7 +305,7 @@ export class McpServer {
     const bound = request.endpoint.db
     if (address === undefined || (bound !== undefined && bound !== address.db)) throw notFound()
     try {
-      authorize(request.access.apiKey, 'read', address.db)
+      authorize(request.access.apiKey, { keyNeeded: 'read' }, { db: address.db })
       const text = await readTable(new CallOf(request, () => JSON.stringify(address), undefined))
       return `"contents":${contentsJson(uri, 'text/plain', text)},"ttlMs":0,"cacheScope":"private"`
     } catch (error) {

@@ -96,6 +96,7 @@ interface Served {
   readonly loadLines: { stored: number; skipped: number; refused: number }
   readonly responsesRefused: { unread: number; late: number }
   readonly replays: number
+  readonly tokenRefusals: Readonly<Record<string, number>>
   readonly changes: { streams: number; waits: number; refused: number; cut: number; lagMs: number }
 }
 
@@ -119,6 +120,12 @@ export const measureHttp = (registry: Registry, http: () => Served | undefined):
     name: 'cubby_http_replays_total',
     help: 'Requests that were applied before under their idempotency key, and got that answer again.',
   })
+  const refusalCodes = ['invalid_token', 'expired_token', 'revoked_token', 'not_granted'] as const
+  const tokenRefusals = registry.counter({
+    name: 'cubby_token_refusals_total',
+    help: 'Requests that were refused for their user token, or for a login token.',
+    labels: [{ name: 'code', values: refusalCodes }],
+  })
   const streams = registry.gauge({ name: 'cubby_changes_streams', help: 'Streams of changes.' })
   const waits = registry.gauge({ name: 'cubby_changes_waits', help: 'Requests that wait for changes.' })
   const followersRefused = registry.counter({
@@ -141,6 +148,7 @@ export const measureHttp = (registry: Registry, http: () => Served | undefined):
     cut.set(served?.changes.cut ?? 0)
     lag.set((served?.changes.lagMs ?? 0) / 1000)
     replays.set(served?.replays ?? 0)
+    for (const [cell, code] of refusalCodes.entries()) tokenRefusals.set(served?.tokenRefusals[code] ?? 0, cell)
     requests.set(served?.inFlight ?? 0)
     uploads.set(served?.uploadsInFlight ?? 0)
     loads.set(served?.loadsInFlight ?? 0)

@@ -11,6 +11,7 @@ export const chaptersOf = {
   tasks: ['Tasks'],
   runs: ['Runs'],
   'api-keys': ['API keys'],
+  tokens: ['User tokens'],
   service: ['Service'],
 } as const satisfies Record<Exclude<Area, 'organizations'> | 'service', readonly string[]>
 

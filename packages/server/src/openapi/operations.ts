@@ -34,6 +34,8 @@ export const tags = {
     'A task is a named kind of work. Its runs are pushed to a server, or claimed by workers, until one succeeds or its attempts are used up. A deleted task can be restored for 7 days, with all its runs.',
   Runs: 'A run is one piece of work of a task. Applications add runs and look at them; the holder of the lease of an attempt finishes it.',
   'API keys': 'Managing keys needs a secret key without a `databases` limit. Every key may describe itself.',
+  'User tokens':
+    'With a user token the browser or phone of one person calls this API, for what its grants name and nothing else. Issuers are login services whose tokens are exchanged for user tokens.',
   Service: 'These routes need no API key.',
 }
 
@@ -83,6 +85,7 @@ const tagOf: Record<Exclude<Area, 'organizations'>, keyof typeof tags> = {
   tasks: 'Tasks',
   runs: 'Runs',
   'api-keys': 'API keys',
+  tokens: 'User tokens',
 }
 
 const nameOf = ({ $ref }: Schema): SchemaName => $ref!.split('/').at(-1) as SchemaName

@@ -21,7 +21,9 @@ export interface Demand {
 }
 
 /** The names in the path of a request, or those among the members of a tool's arguments. */
-export type Names = Readonly<Partial<Record<'db' | 'table' | 'bucket' | 'task' | 'collection' | 'hashKey' | 'id' | 'name', unknown>>>
+export type Names = Readonly<
+  Partial<Record<'db' | 'table' | 'bucket' | 'task' | 'collection' | 'hashKey' | 'id' | 'name', unknown>>
+>
 
 /**
  * Throws if the caller may not do what the path of a request says: an API key by its kind and its databases, a user by the grants
@@ -71,7 +73,8 @@ const databaseOf = ({ db, collection }: Names): unknown => {
 export const notGranted = (hint: string, field?: string): CubbyError =>
   new CubbyError('not_granted', 'No grant of the user token allows this.', { field, hint })
 
-const neverGranted = (): CubbyError => notGranted('No grant allows this to a user. Send it from your server, with a secret key.')
+const neverGranted = (): CubbyError =>
+  notGranted('No grant allows this to a user. Send it from your server, with a secret key.')
 
 const hintFor = (grant: object): string => `It needs the grant ${JSON.stringify(grant)}.`
 
@@ -110,7 +113,11 @@ const grantFor = (need: Need): object | undefined => {
 }
 
 /** Throws unless the caller may do everything that the input says. Keys may, after `authorize`. */
-export const permit = <Input>({ user }: ApiKey, rule: GrantRule<Input> | 'any' | 'none' | undefined, input: Input): void => {
+export const permit = <Input>(
+  { user }: ApiKey,
+  rule: GrantRule<Input> | 'any' | 'none' | undefined,
+  input: Input,
+): void => {
   if (user === undefined || rule === 'any') return
   if (rule === undefined || rule === 'none') throw neverGranted()
   const needs = rule.needs(input)
@@ -132,10 +139,14 @@ const permitOne = ({ grants }: TokenUser, need: Need): void => {
   const bytes = Buffer.byteLength(need.data)
   if (bytes <= granted) return
   const name = field === undefined ? 'data' : `${field}.data`
-  throw new CubbyError('record_too_large', `${name} has ${bytes} bytes of JSON; this user token allows at most ${granted}.`, {
-    field: name,
-    hint: 'Write a smaller record.',
-  })
+  throw new CubbyError(
+    'record_too_large',
+    `${name} has ${bytes} bytes of JSON; this user token allows at most ${granted}.`,
+    {
+      field: name,
+      hint: 'Write a smaller record.',
+    },
+  )
 }
 
 /** The most bytes that the caller may write there, if grants limit it. */

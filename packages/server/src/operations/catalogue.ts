@@ -58,6 +58,9 @@ import { deleteTaskOperation } from './tasks/delete-task.ts'
 import { describeTaskOperation } from './tasks/describe-task.ts'
 import { listTasksOperation } from './tasks/list-tasks.ts'
 import { restoreTaskOperation } from './tasks/restore-task.ts'
+import { createTokenOperation } from './tokens/create-token.ts'
+import { describeOwnTokenOperation } from './tokens/describe-own-token.ts'
+import { revokeUserOperation } from './tokens/revoke-user.ts'
 
 /** Every operation of the service. Adapters are loops over this list. */
 export const operations = [
@@ -117,6 +120,9 @@ export const operations = [
   describeOwnApiKeyOperation,
   rollApiKeyOperation,
   revokeApiKeyOperation,
+  createTokenOperation,
+  describeOwnTokenOperation,
+  revokeUserOperation,
 ] as const
 
 export type OperationId = (typeof operations)[number]['id']

@@ -83,7 +83,10 @@ export const notFound = async <Kind extends TableKind>(
   const name: string = address[kind]
   const input = { db, [kind]: name }
   const create = call(operations.create, input)
-  const refusal = (message: string, hint: Hint): CubbyError => new CubbyError(`${kind}_not_found`, message, { hint })
+  const refusal = (message: string, hint?: Hint): CubbyError => new CubbyError(`${kind}_not_found`, message, { hint })
+  const message = `There is no ${kind} ${name} in database ${db}.`
+  // A user learns nothing of what was there, or is there beside it.
+  if (access.apiKey.user !== undefined) return refusal(message)
   const deleted = await access.engine[registry].findDeleted(orgId, db, name, nowMs)
   if (deleted !== undefined) {
     const until = new Date(deleted.deletedAtMs! + recoveryMs).toISOString()
@@ -95,7 +98,6 @@ export const notFound = async <Kind extends TableKind>(
       create,
     ])
   }
-  const message = `There is no ${kind} ${name} in database ${db}.`
   const similar = kind === 'table' ? await similarTable(access, db, name) : undefined
   if (similar === undefined) return refusal(message, [`${createIt}: `, create])
   return refusal(message, [

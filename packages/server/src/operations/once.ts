@@ -31,7 +31,8 @@ export const writeOnce = async <T extends object>(
   }
   const { orgId, apiKey } = callerOf(access)
   const { scopeId, scopeKind } = scope
-  const token = { scopeId, scopeKind, keyHash: once.keyHashIn(scope), requestHash: once.requestHash }
+  const userHash = apiKey?.user?.mark.userHash
+  const token = { scopeId, scopeKind, keyHash: once.keyHashIn(scope), requestHash: once.requestHash, userHash }
   const result = await write({ orgId, apiKey, once: token })
   if ('isReplayed' in result) once.isReplayed = true
   return result

@@ -12,6 +12,7 @@ import type { SchemaName } from './schemas.ts'
 export type Area =
   | 'organizations'
   | 'api-keys'
+  | 'tokens'
   | 'tables'
   | 'records'
   | 'items'
@@ -62,7 +63,18 @@ export interface ClientCall {
    * The object that has the method: a `db`, `table`, `bucket` or `task` that the input names, or one whose methods take that
    * name.
    */
-  readonly on: 'cubby' | 'db' | 'keys' | 'tables' | 'table' | 'buckets' | 'bucket' | 'tasks' | 'task'
+  readonly on:
+    | 'cubby'
+    | 'db'
+    | 'keys'
+    | 'tokens'
+    | 'issuers'
+    | 'tables'
+    | 'table'
+    | 'buckets'
+    | 'bucket'
+    | 'tasks'
+    | 'task'
   readonly method: string
   /** The name of what it returns. */
   readonly result: string

@@ -8,6 +8,7 @@ import { recordSchemas } from './records/schemas.ts'
 import { runSchemas } from './runs/schemas.ts'
 import { tableSchemas } from './tables/schemas.ts'
 import { taskSchemas } from './tasks/schemas.ts'
+import { tokenSchemas } from './tokens/schemas.ts'
 
 /** The named schemas of inputs and outputs. */
 export const schemas = {
@@ -22,6 +23,7 @@ export const schemas = {
   ...runSchemas,
   ...apiKeySchemas,
   ...ownKeySchemas,
+  ...tokenSchemas,
 }
 
 export type SchemaName = keyof typeof schemas

@@ -65,6 +65,7 @@ const headersOf = ({ authorization, secrets, db, task, run }: Push, body: Uint8A
     'cubby-task': task,
     'cubby-attempt': String(run.attempt),
     'cubby-lease': run.lease!,
+    ...(run.user === null ? {} : { 'cubby-user': encodeURIComponent(run.user) }),
     ...(authorization === null ? {} : { authorization }),
   }
 }

@@ -10,7 +10,16 @@ import {
   startServer,
   storeIsEmbedded,
 } from '../harness.ts'
-import { endGeneration, Ledger, type Restored, restoreAt, untilArchived, untilRanges, type Verified, verify } from './ledger.ts'
+import {
+  endGeneration,
+  Ledger,
+  type Restored,
+  restoreAt,
+  untilArchived,
+  untilRanges,
+  type Verified,
+  verify,
+} from './ledger.ts'
 
 // Without this promise a restore could miss what a caller was told is stored, or have what came after the accident that it
 // is to undo. Writers note when each write was sent and answered; the server is killed in between, and the WAL begins anew.

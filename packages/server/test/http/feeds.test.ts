@@ -4,6 +4,7 @@ import { streamIdleMsMax, streamMsMax, streamSilenceMs } from '../../src/core/li
 import { noRangeKey } from '../../src/core/records/record-key.ts'
 import { Feeds } from '../../src/http/feeds.ts'
 import { Turns } from '../../src/http/turns.ts'
+import { UserWaits } from '../../src/http/user-waits.ts'
 import type { Change } from '../../src/store/changes.ts'
 import { eventually } from '../harness.ts'
 import { type HeldClock, holdClock } from '../held-timers.ts'
@@ -62,7 +63,7 @@ beforeEach(() => {
   clock = holdClock()
   log = new TestLog()
   nowMs = 1_000_000
-  feeds = new Feeds(log as never, new Turns(), { now: () => nowMs, log: () => {} })
+  feeds = new Feeds(log as never, new Turns(), new UserWaits(), { now: () => nowMs, log: () => {} })
 })
 afterEach(() => {
   feeds.stop()

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { CubbyError } from '../../src/core/errors.ts'
-import { authorize, databaseOf } from '../../src/operations/authorize.ts'
+import { authorize, type Names } from '../../src/operations/authorize.ts'
 import { type CatalogueEntry, catalogue, inputMembers } from '../../src/operations/catalogue.ts'
 import type { ApiKey } from '../../src/store/api-keys.ts'
 
@@ -24,9 +24,9 @@ const keyOf = (kind: ApiKey['kind'], databases: string[] | null): ApiKey => ({
   epoch: 0,
 })
 
-const outcome = (apiKey: ApiKey, { keyNeeded }: CatalogueEntry, db: unknown): string => {
+const outcome = (apiKey: ApiKey, { keyNeeded }: Pick<CatalogueEntry, 'keyNeeded'>, names: Names): string => {
   try {
-    authorize(apiKey, keyNeeded, db)
+    authorize(apiKey, { keyNeeded }, names)
     return 'allowed'
   } catch (error) {
     return error instanceof CubbyError ? error.code : 'a fault of the adapter'
@@ -38,6 +38,7 @@ const readOnly = [
   'getFile',
   'queryFiles',
   'describeOwnApiKey',
+  'describeOwnToken',
   'describeTable',
   'findRecords',
   'getItem',
@@ -51,7 +52,7 @@ const readOnly = [
   'queryRuns',
   'readChanges',
 ]
-const ofKeys = ['createApiKey', 'listApiKeys', 'revokeApiKey', 'rollApiKey']
+const ofKeys = ['createApiKey', 'listApiKeys', 'revokeApiKey', 'rollApiKey', 'revokeUser']
 
 for (const entry of Object.values<CatalogueEntry>(catalogue())) {
   const { id } = entry
@@ -71,7 +72,12 @@ for (const entry of Object.values<CatalogueEntry>(catalogue())) {
       for (const databases of [null, ['app'], ['zz', 'app']]) {
         const apiKey = keyOf(kind, databases)
         for (const db of dbs) {
-          expect([kind, databases, db, outcome(apiKey, entry, db)]).toEqual([kind, databases, db, expected(apiKey, db)])
+          expect([kind, databases, db, outcome(apiKey, entry, { db })]).toEqual([
+            kind,
+            databases,
+            db,
+            expected(apiKey, db),
+          ])
         }
       }
     }
@@ -79,18 +85,24 @@ for (const entry of Object.values<CatalogueEntry>(catalogue())) {
 }
 
 test('the database that an input names is its db, or a part of its collection', () => {
-  const inputs: [Parameters<typeof databaseOf>[0], unknown][] = [
-    [{}, undefined],
-    [{ db: 'app' }, 'app'],
-    [{ db: null }, null],
-    [{ collection: 'app.orders' }, 'app'],
-    [{ collection: 'orders' }, 'default'],
-    [{ collection: 'app.orders.x' }, 'app'],
-    [{ collection: '.orders' }, ''],
-    [{ collection: 'app.' }, 'app'],
-    [{ collection: '' }, 'default'],
-    [{ collection: null }, null],
-    [{ collection: 5 }, 5],
+  const inputs: [Names, string][] = [
+    [{}, 'allowed'],
+    [{ db: 'app' }, 'allowed'],
+    [{ db: null }, 'key_scope'],
+    [{ collection: 'app.orders' }, 'allowed'],
+    [{ collection: 'orders' }, 'key_scope'],
+    [{ collection: 'app.orders.x' }, 'allowed'],
+    [{ collection: '.orders' }, 'key_scope'],
+    [{ collection: 'app.' }, 'allowed'],
+    [{ collection: '' }, 'key_scope'],
+    [{ collection: null }, 'key_scope'],
+    [{ collection: 5 }, 'key_scope'],
   ]
-  for (const [input, db] of inputs) expect([input, databaseOf(input)]).toEqual([input, db])
+  const apiKey = keyOf('secret', ['app'])
+  for (const [names, expected] of inputs) {
+    expect([names, outcome(apiKey, { keyNeeded: 'read' }, names)]).toEqual([names, expected])
+  }
+  const ofDefault = keyOf('secret', ['default'])
+  for (const collection of ['orders', ''])
+    expect(outcome(ofDefault, { keyNeeded: 'read' }, { collection })).toBe('allowed')
 })

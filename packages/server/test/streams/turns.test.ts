@@ -16,6 +16,7 @@ import { SmallChunks } from '../../src/http/small-chunks.ts'
 import { Turns } from '../../src/http/turns.ts'
 import { UploadBodies, UploadProgress } from '../../src/http/upload-body.ts'
 import { Uploads } from '../../src/http/uploads.ts'
+import { UserWaits } from '../../src/http/user-waits.ts'
 import type { BytesSource } from '../../src/operations/files/bytes-source.ts'
 
 // A handler works at each chunk on the thread that serves everybody. Without a turn for each chunk, one large stream would
@@ -35,6 +36,7 @@ const access = { engine: nothing, apiKey: { orgId: 1, seq: 1 } as never, blobSto
 /** Exchanges of organization 1, each with a body of so many chunks that has arrived already, and the turns that they share. */
 const makeExchanges = (count = 1, chunksOfEach = chunks) => {
   const turns = new Turns()
+  const userWaits = new UserWaits()
   const counts = { authenticated: 0, refuses: false }
   const chunksMade: Uint8Array[] = []
   const authenticate = (): void => {
@@ -53,7 +55,8 @@ const makeExchanges = (count = 1, chunksOfEach = chunks) => {
     log: () => {},
     setIdleTimeout: () => {},
     uploads: new Uploads(),
-    feeds: new Feeds({ follow: () => () => {} }, turns, { now: Date.now, log: () => {} }),
+    feeds: new Feeds({ follow: () => () => {} }, turns, userWaits, { now: Date.now, log: () => {} }),
+    userWaits,
     loads: new Loads(),
     uploadBodies: new UploadBodies(new SmallChunks()),
     replays: 0,

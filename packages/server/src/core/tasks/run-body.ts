@@ -34,7 +34,9 @@ const hints = {
 
 /** The text of the member `name`, which follows the rules of `data`; undefined if it is absent. */
 export const parseObjectText = ({ members, text, parts }: RunBody, name: string, prefix: string): string | undefined =>
-  members[name] === undefined ? undefined : parseData(members[name], text, parts?.get(name), `${prefix}${name}`, undefined, hints)
+  members[name] === undefined
+    ? undefined
+    : parseData(members[name], text, parts?.get(name), `${prefix}${name}`, undefined, hints)
 
 /** The members of the object `name`, which is a part of the envelope: a member twice is rejected. */
 export const membersOf = ({ members, text, parts }: RunBody, name: string, prefix: string): Members => {

@@ -51,7 +51,10 @@ export const encodeUserToken = (seal: CursorSeal, token: UserToken): string => {
   throw new CubbyError(
     'invalid_grant',
     `The grants do not fit: the token would have ${text.length} characters; it takes at most ${tokenCharactersMax}.`,
-    { field: 'grants', hint: 'Give fewer grants, or grants with "beginsWith" or "prefix" instead of many single ones.' },
+    {
+      field: 'grants',
+      hint: 'Give fewer grants, or grants with "beginsWith" or "prefix" instead of many single ones.',
+    },
   )
 }
 

@@ -8,7 +8,7 @@ import type { Table } from '../../store/tables.ts'
 import { namesEvents } from '../accept.ts'
 import { wantsShellHints } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
-import { namesIn } from '../mistake-hints.ts'
+import { namesIn, withoutNames } from '../mistake-hints.ts'
 import { refuseExtras } from '../path-values.ts'
 import { errorText, respondEvents, respondLongText } from '../respond.ts'
 
@@ -18,12 +18,14 @@ const streamChanges = async (exchange: Exchange, address: TableAddress, members:
   const { headers } = request
   const input = { ...address, request: parseStreamRequest(members, headers.get('last-event-id') || undefined) }
   refuseExtras(exchange)
+  exchange.permit(input)
   const feed = await openFeed(exchange.access, input, exchange.nowMs)
   const place = await firstPlace(feed, input.request)
+  const isUser = exchange.user !== undefined
   const context = { names: namesIn(params), forShell: wantsShellHints(headers) }
   const stream = await feeds.stream({
     ...{ exchange, input, feed, place },
-    errorBody: (error) => errorText(requestId, error, context),
+    errorBody: (error) => errorText(requestId, isUser ? withoutNames(error) : error, context),
   })
   return respondEvents(requestId, stream)
 }
@@ -34,13 +36,14 @@ export const changesHandlers = {
     const text = await exchange.readBody(plainBodyBytesMax)
     const members = text === '' ? {} : parsePlainBody(text)
     if (namesEvents(exchange.request.headers.get('accept'))) return streamChanges(exchange, address, members)
-    const request = parseChangesRequest(members)
+    const input = { ...address, request: parseChangesRequest(members) }
     refuseExtras(exchange)
+    exchange.permit(input)
     const waits = {
       waiting: exchange,
       begin: (table: Table) => exchange.feeds.begin(exchange.access.apiKey, table),
     }
-    const page = await readChanges(exchange.access, { ...address, request }, exchange.nowMs, waits)
+    const page = await readChanges(exchange.access, input, exchange.nowMs, waits)
     return respondLongText(exchange, changesPageJson(page))
   },
 }

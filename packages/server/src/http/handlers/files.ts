@@ -7,12 +7,14 @@ import { parseFileQuery } from '../../core/files/file-query.ts'
 import { fileBytesMax, plainBodyBytesMax } from '../../core/limits.ts'
 import { parseTtl } from '../../core/records/record-data.ts'
 import { parseBucketAddress } from '../../operations/access.ts'
+import { bytesGranted } from '../../operations/authorize.ts'
 import { bytesSourceOf } from '../../operations/files/bytes-source.ts'
 import { type FileAddress, requireBlobStore, requireFile, type StoredFile } from '../../operations/files/file-access.ts'
 import { presentFile } from '../../operations/files/present-file.ts'
 import { filePageJson, listFiles, queryFilesOperation } from '../../operations/files/query-files.ts'
 import type { PutFileInput } from '../../operations/files/upload.ts'
 import { readJson } from '../../operations/parse-input.ts'
+import { type ApiKey, shareOf } from '../../store/api-keys.ts'
 import { declaredLength } from '../body.ts'
 import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
@@ -70,13 +72,21 @@ export const readUploadHead = (headers: Headers, url: string, address: FileAddre
   }
 }
 
+/** A grant may allow less than a bucket takes. */
+const limitToGrants = (apiKey: ApiKey, input: PutFileInput): void => {
+  const { db, bucket, name, bytes } = input
+  input.bytesMax = bytesGranted(apiKey, { of: 'file', db, bucket, can: 'write', name }) ?? input.bytesMax
+  if (bytes !== undefined && bytes > input.bytesMax) throw fileTooLarge(input.bytesMax)
+}
+
 export const respondRecordOf = (exchange: Exchange, file: StoredFile): Response =>
   respondVersion(exchange, presentFile(file, exchange.baseUrl), file.updatedAtMs)
 
 export const fileHandlers = {
   async putFile(exchange: Exchange): Promise<Response> {
     const { headers, url } = exchange.request
-    const input = readUploadHead(headers, url, fileAddressOf(exchange), exchange.nowMs)
+    const input = exchange.permit(readUploadHead(headers, url, fileAddressOf(exchange), exchange.nowMs))
+    limitToGrants(exchange.access.apiKey, input)
     return respondRecordOf(exchange, await exchange.uploads.receive(exchange, input))
   },
 
@@ -85,16 +95,18 @@ export const fileHandlers = {
     const address = fileAddressOf(exchange)
     const { headers, url } = exchange.request
     const { record } = parseParameters(url, ['record'])
+    const isRecord = parseFlagParameter(record, 'record')
+    if (isRecord) refuseIfMatchOnRead(headers)
+    exchange.permit(address)
     const { access, nowMs } = exchange
-    if (!parseFlagParameter(record, 'record')) {
+    if (!isRecord) {
       const blobStore = requireBlobStore(access)
       return andThen(requireFile(access, address, nowMs), (file) =>
-        respondFile(exchange, file, bytesSourceOf(access.engine, blobStore, file, access.apiKey.seq), {
+        respondFile(exchange, file, bytesSourceOf(access.engine, blobStore, file, shareOf(access.apiKey)), {
           cacheControl: 'private, no-cache',
         }),
       )
     }
-    refuseIfMatchOnRead(headers)
     return andThen(requireFile(access, address, nowMs), (file) =>
       matchesIfNoneMatch(headers, file.updatedAtMs)
         ? respondNotModified(exchange.requestId, file.updatedAtMs)
@@ -107,7 +119,8 @@ export const fileHandlers = {
     const text = await exchange.readBody(plainBodyBytesMax)
     const query = parseFileQuery(readJson(queryFilesOperation, text, true).members)
     refuseExtras(exchange)
-    const page = await listFiles(exchange, { ...address, query }, exchange.baseUrl)
+    const input = exchange.permit({ ...address, query })
+    const page = await listFiles(exchange, input, exchange.baseUrl)
     return respondLongText(exchange, filePageJson(page))
   },
 }

@@ -28,6 +28,7 @@ export const itemHandlers = {
     const { rangeKey } = parseParameters(url, ['rangeKey'])
     const input = { ...names, rangeKey: rangeKeyIn(url, rangeKey) }
     refuseIfMatchOnRead(headers)
+    exchange.permit(input)
     return andThen(getItem(exchange.access, input, exchange.nowMs), (record) =>
       matchesIfNoneMatch(headers, record.updatedAtMs)
         ? respondNotModified(exchange.requestId, record.updatedAtMs)
@@ -42,7 +43,8 @@ export const itemHandlers = {
     const { rangeKey, ttl } = parseParameters(url, ['rangeKey', 'ttl'])
     const ttlSeconds = parseTtl(parseIntegerParameter(ttl), 'ttl', exchange.nowMs)
     const condition = parseWriteCondition(headers, 'PUT')
-    const input = { ...names, rangeKey: rangeKeyIn(url, rangeKey), ...document, ttlSeconds, condition }
+    const rangeKeyGiven = rangeKeyIn(url, rangeKey)
+    const input = exchange.permit({ ...names, rangeKey: rangeKeyGiven, ...document, ttlSeconds, condition })
     const stored = await putRecord(exchange.access, input, exchange.nowMs)
     return wantsMinimal(headers) ? respondWritten(exchange.requestId, stored) : respondDocument(exchange, stored)
   },
@@ -56,7 +58,7 @@ export const itemHandlers = {
     if (seconds !== undefined) patch.ttl = parseTtl(seconds, 'ttl', exchange.nowMs)
     const condition = parseWriteCondition(headers, 'PATCH', true)
     const isMinimal = wantsMinimal(headers)
-    const input = { ...names, rangeKey: rangeKeyIn(url, rangeKey), patch, condition, isMinimal }
+    const input = exchange.permit({ ...names, rangeKey: rangeKeyIn(url, rangeKey), patch, condition, isMinimal })
     const stored = await patchRecord(exchange.access, input, exchange.nowMs)
     const isReplay = exchange.access.once?.isReplayed === true
     return isMinimal || isReplay ? respondWritten(exchange.requestId, stored) : respondDocument(exchange, stored)
@@ -68,7 +70,7 @@ export const itemHandlers = {
     refuseBody(headers)
     const { rangeKey } = parseParameters(url, ['rangeKey'])
     const condition = parseWriteCondition(headers, 'DELETE')
-    const input = { ...names, rangeKey: rangeKeyIn(url, rangeKey), condition }
+    const input = exchange.permit({ ...names, rangeKey: rangeKeyIn(url, rangeKey), condition })
     const deleted = await deleteRecord(exchange.access, input, exchange.nowMs)
     return respondText(exchange.requestId, JSON.stringify({ deleted }))
   },

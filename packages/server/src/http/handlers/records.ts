@@ -49,7 +49,7 @@ export const recordHandlers = {
     parseParameters(url, [])
     const condition = parseWriteCondition(headers, 'PUT')
     const { hashKey, rangeKey, data, ttlSeconds, built } = record
-    const input = { db, table, hashKey, rangeKey, data, ttlSeconds, built, condition }
+    const input = exchange.permit({ db, table, hashKey, rangeKey, data, ttlSeconds, built, condition })
     const stored = await putRecord(exchange.access, input, exchange.nowMs)
     return wantsMinimal(headers) ? respondMinimal(exchange.requestId, stored) : respondRecord(exchange, stored)
   },
@@ -61,7 +61,8 @@ export const recordHandlers = {
     parseParameters(url, [])
     const condition = parseWriteCondition(headers, 'PATCH', true)
     const isMinimal = wantsMinimal(headers)
-    const stored = await patchRecord(exchange.access, { ...address, ...record, condition, isMinimal }, exchange.nowMs)
+    const input = exchange.permit({ ...address, ...record, condition, isMinimal })
+    const stored = await patchRecord(exchange.access, input, exchange.nowMs)
     const isReplay = exchange.access.once?.isReplayed === true
     return isMinimal || isReplay ? respondMinimal(exchange.requestId, stored) : respondRecord(exchange, stored)
   },
@@ -71,6 +72,7 @@ export const recordHandlers = {
     const { headers, url } = exchange.request
     parseParameters(url, [])
     refuseIfMatchOnRead(headers)
+    exchange.permit(input)
     return andThen(findRecord(exchange.access, input, exchange.nowMs), (record) => {
       if (record === undefined) throw recordNotFound(input)
       return matchesIfNoneMatch(headers, record.updatedAtMs)
@@ -85,7 +87,7 @@ export const recordHandlers = {
     refuseBody(headers)
     parseParameters(url, [])
     const condition = parseWriteCondition(headers, 'DELETE')
-    const input = { db, table, hashKey, rangeKey, condition }
+    const input = exchange.permit({ db, table, hashKey, rangeKey, condition })
     const deleted = await deleteRecord(exchange.access, input, exchange.nowMs)
     return respondText(exchange.requestId, JSON.stringify({ deleted }))
   },
@@ -96,7 +98,7 @@ export const recordHandlers = {
     return exchange.withBody(plainBodyBytesMax, (text) => {
       const members = parsePlainBody(text)
       refuseExtras(exchange)
-      const input = { db, table, query: parseQuery(members) }
+      const input = exchange.permit({ db, table, query: parseQuery(members) })
       return andThen(queryRecords(exchange.access, input, exchange.nowMs), (page) =>
         respondLongText(exchange, queryPageJson(page)),
       )
@@ -108,7 +110,8 @@ export const recordHandlers = {
     return exchange.withBody(bodyBytesMax, (text) =>
       andThen(exchange.runSlices(parseFindInSlices(text)), (keys) => {
         refuseExtras(exchange)
-        return andThen(findRecords(exchange.access, { db, table, keys }, exchange.nowMs), (found) =>
+        const input = exchange.permit({ db, table, keys })
+        return andThen(findRecords(exchange.access, input, exchange.nowMs), (found) =>
           respondLongText(exchange, presentFound(found)),
         )
       }),
@@ -122,6 +125,7 @@ export const recordHandlers = {
     const { onError, ifAbsent } = parseParameters(url, ['onError', 'ifAbsent'])
     refuseConditions(headers)
     const options = { ...address, onError: parseOnError(onError), ifAbsent: parseFlagParameter(ifAbsent, 'ifAbsent') }
+    exchange.permit(options)
     return respondLongText(exchange, JSON.stringify(await exchange.loads.receive(exchange, options, isGzip)))
   },
 
@@ -130,8 +134,9 @@ export const recordHandlers = {
     const text = await exchange.readBody(batchBodyBytesMax)
     const operations = await exchange.runSlices(parseDatabaseBatchInSlices(text, exchange.nowMs))
     refuseExtras(exchange)
+    const input = exchange.permit({ db, operations })
     const { access, nowMs } = exchange
-    const output = await applyDatabaseBatch(access, { db, operations }, nowMs, (slices) => exchange.runSlices(slices))
+    const output = await applyDatabaseBatch(access, input, nowMs, (slices) => exchange.runSlices(slices))
     return respondText(exchange.requestId, batchJson(output))
   },
 
@@ -140,8 +145,9 @@ export const recordHandlers = {
     const text = await exchange.readBody(batchBodyBytesMax)
     const operations = await exchange.runSlices(parseBatchInSlices(text, exchange.nowMs))
     refuseExtras(exchange)
+    const input = exchange.permit({ db, table, operations })
     const { access, nowMs } = exchange
-    const output = await applyBatch(access, { db, table, operations }, nowMs, (slices) => exchange.runSlices(slices))
+    const output = await applyBatch(access, input, nowMs, (slices) => exchange.runSlices(slices))
     return respondText(exchange.requestId, batchJson(output))
   },
 }

@@ -27,7 +27,7 @@ export const runHandlers = {
     const given = parseIntegerParameter(parseParameters(url, ['waitSeconds']).waitSeconds)
     const waitSeconds = readScalar(waitSecondsRule, given, 'waitSeconds') ?? 0
     refuseIfMatchOnRead(headers)
-    const input = { ...address, waitSeconds }
+    const input = exchange.permit({ ...address, waitSeconds })
     return andThen(getRun(exchange.access, input, exchange.nowMs, exchange), (run) =>
       matchesIfNoneMatch(headers, run.updatedAtMs)
         ? respondNotModified(exchange.requestId, run.updatedAtMs)
@@ -40,7 +40,8 @@ export const runHandlers = {
     const text = await exchange.readBody(plainBodyBytesMax)
     const claim = parseClaim(readJson(claimRunsOperation, text, true).members)
     refuseExtras(exchange)
-    const claimed = await claimRuns(exchange.access, { ...address, claim }, exchange.nowMs, exchange)
+    const input = exchange.permit({ ...address, claim })
+    const claimed = await claimRuns(exchange.access, input, exchange.nowMs, exchange)
     return respondLongText(exchange, claimedJson(claimed))
   },
 
@@ -49,7 +50,8 @@ export const runHandlers = {
     const text = await exchange.readBody(batchBodyBytesMax)
     const operations = await exchange.runSlices(parseTaskBatchInSlices(text, address.task))
     refuseExtras(exchange)
-    const output = await applyTaskBatch(exchange.access, { ...address, operations }, exchange.nowMs)
+    const input = exchange.permit({ ...address, operations })
+    const output = await applyTaskBatch(exchange.access, input, exchange.nowMs)
     return respondText(exchange.requestId, JSON.stringify(output))
   },
 }

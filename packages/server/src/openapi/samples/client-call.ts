@@ -41,8 +41,8 @@ export const clientCall = (
   if (given === undefined) return undefined
   while (isEmptyObject(given.at(-1))) given.pop()
   const [method, result] = isCount ? ['count', 'count'] : [client.method, client.result]
-  if (on === 'cubby' || on === 'keys') {
-    return { setup: '', text: written(on === 'keys' ? 'cubby.keys' : on, method, given), result }
+  if (on === 'cubby' || on === 'keys' || on === 'tokens' || on === 'issuers') {
+    return { setup: '', text: written(on === 'cubby' ? on : `cubby.${on}`, method, given), result }
   }
   const database = `cubby.db(${literal(db, typescript)})`
   if (on === 'db') return { setup: `const db = ${database}\n`, text: written('db', method, given), result }

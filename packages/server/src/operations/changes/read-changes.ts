@@ -4,6 +4,7 @@ import { CubbyError } from '../../core/errors.ts'
 import { call } from '../../core/hint.ts'
 import { keepHoursDefault } from '../../core/limits.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
+import { shareOf } from '../../store/api-keys.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
 import { inOrders } from '../example.ts'
@@ -76,7 +77,7 @@ export const openFeed = async (
   const feed: Feed = { orgId: table.orgId, db, table: name, tableId: table.id, sinceMs: changes.sinceMs, hash }
   const { seal } = await engine.secrets.at(nowMs)
   const query = { hash, withData: select === 'data' }
-  return { reader: { engine, table, query, keySeq: apiKey.seq }, cursors: new FeedCursors(seal, feed) }
+  return { reader: { engine, table, query, keySeq: shareOf(apiKey) }, cursors: new FeedCursors(seal, feed) }
 }
 
 /** The place at which a request begins. */

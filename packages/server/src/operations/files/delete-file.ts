@@ -1,7 +1,7 @@
 import type { Condition } from '../../store/records.ts'
 import { type Access, callerOf } from '../access.ts'
-import { requireBucket, writeIn } from '../lifecycle.ts'
 import { ofFile } from '../grant-rules.ts'
+import { requireBucket, writeIn } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { given, otherVersion, thePicture } from './examples.ts'

@@ -4,6 +4,7 @@ import { parseFileName } from '../../core/files/file-name.ts'
 import { type FileContent, fileKey, readFileContent } from '../../core/files/file-record.ts'
 import { call } from '../../core/hint.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
+import { shareOf } from '../../store/api-keys.ts'
 import type { BlobStore } from '../../store/blob-store.ts'
 import type { Condition } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
@@ -41,12 +42,12 @@ export const fileOf = (bucket: Table, { rangeKey, data, ttlSeconds, updatedAtMs 
 })
 
 export const readFile = (
-  { engine, apiKey }: Pick<Access, 'engine'> & { apiKey: Pick<Access['apiKey'], 'seq'> },
+  { engine, apiKey }: Pick<Access, 'engine'> & { apiKey: Pick<Access['apiKey'], 'seq' | 'user'> },
   bucket: Table,
   name: string,
   nowMs: number,
 ): Awaitable<StoredFile | undefined> =>
-  andThen(engine.records.get(bucket, fileKey(name), nowMs, apiKey.seq), (record) =>
+  andThen(engine.records.get(bucket, fileKey(name), nowMs, shareOf(apiKey)), (record) =>
     record === undefined ? undefined : fileOf(bucket, record),
   )
 

@@ -15,6 +15,7 @@ import type { Scan } from '../../core/records/scan.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { type ResponseRoom, type RunSlices, runThrough, type Slices } from '../../core/slices.ts'
 import type { Keyring } from '../../core/store-secrets.ts'
+import { shareOf } from '../../store/api-keys.ts'
 import type { Page } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
 import type { Access, BucketAddress } from '../access.ts'
@@ -107,7 +108,7 @@ const readPage =
   async ({ access: { engine, apiKey }, bucket, page, limit, nowMs, present }: Listing): Promise<ReadFiles> => {
     let known: Presented[] = []
     for (let rows = limit; ; rows = known.length) {
-      const { records, next } = await engine.records.scan(bucket, page, rows, nowMs, apiKey.seq)
+      const { records, next } = await engine.records.scan(bucket, page, rows, nowMs, shareOf(apiKey))
       known = await runSlices(presentFitting(records, present, known))
       if (known.length === records.length) return { items: known.map(({ text }) => text), next }
     }
@@ -120,7 +121,7 @@ const readPage =
 const readSmallPage = async (listing: Listing): Promise<ReadFiles | undefined> => {
   const { access, bucket, page, limit, nowMs, present } = listing
   const rows = Math.min(limit, filesPerStep)
-  const { records, next } = await access.engine.records.scan(bucket, page, rows, nowMs, access.apiKey.seq)
+  const { records, next } = await access.engine.records.scan(bucket, page, rows, nowMs, shareOf(access.apiKey))
   if (rows < limit && records.length === rows && next !== undefined) return undefined
   if (bytesOf(records.map(({ data }) => data)) > smallBytes) return undefined
   const items = records.map(present)
@@ -162,7 +163,7 @@ const readFolders =
     }
 
     for (let rows = folderStepRowsMin; ; ) {
-      const { records, next } = await engine.records.scan(bucket, scan, rows, nowMs, apiKey.seq)
+      const { records, next } = await engine.records.scan(bucket, scan, rows, nowMs, shareOf(apiKey))
       if (!(await runSlices(take(records)))) return { items, folders, next: last }
       if (next === undefined) return { items, folders, next: undefined }
       const position = folder === undefined ? next : last!
@@ -210,7 +211,7 @@ const queryWith = async <P extends ReadFiles | undefined>(
   const cursorAt = (next: Page['next']): string | null =>
     next === undefined ? null : encodeScanCursor(keyring.seal, bucket.id, whole, next, fingerprint)
   if (query.select === 'count') {
-    const { count, next } = await engine.records.count(bucket, page, query.limit, nowMs, apiKey.seq)
+    const { count, next } = await engine.records.count(bucket, page, query.limit, nowMs, shareOf(apiKey))
     return { items: [], folders: undefined, count, cursor: cursorAt(next) }
   }
   const presentRecord = (record: StoredRecord): string => present(fileOf(bucket, record), query, keyring)

@@ -1,6 +1,7 @@
 import { CubbyError } from '../../core/errors.ts'
 import { type SignedMethod, type SignedTarget, signedFileUrl } from '../../core/files/signed-url.ts'
 import type { Keyring } from '../../core/store-secrets.ts'
+import { encodeMark } from '../../core/tokens/user-token.ts'
 import type { Access } from '../access.ts'
 
 /** A URL below the address at which the server is reached. */
@@ -25,18 +26,23 @@ export const refuseSigning = ({ signsNothing }: Pick<Access, 'signsNothing'>, is
   })
 }
 
-/** The signed URL of a file. It ends with the API key that signs it, at the latest. */
+/** Names the parameter with the mark of the token, in a URL that a user has signed. */
+export const markParameter = 'mark'
+
+/** The signed URL of a file. It ends with the API key or the user token that signs it, at the latest. */
 export const signUrl = (
   access: Pick<Access, 'apiKey' | 'signsNothing'>,
-  { urlKeys }: Keyring,
+  { urlKeys, tokenSeal }: Keyring,
   target: SignedTarget,
   seconds: number,
   options: ReadonlyMap<string, string>,
   nowMs: number,
 ): FileUrl & { expiresAtMs: number } => {
   refuseSigning(access)
-  const { apiKey } = access
-  const expiresAtMs = Math.min(nowMs + seconds * 1000, apiKey.expiresAtMs ?? Number.POSITIVE_INFINITY)
-  const signed = { keyId: apiKey.id, expiresAtMs, options }
+  const { id, expiresAtMs: keyEndMs, user } = access.apiKey
+  const never = Number.POSITIVE_INFINITY
+  const expiresAtMs = Math.min(nowMs + seconds * 1000, keyEndMs ?? never, user?.expiresAtMs ?? never)
+  const marked = user && new Map([...options, [markParameter, encodeMark(tokenSeal, user.mark)]])
+  const signed = { keyId: id, expiresAtMs, options: marked ?? options }
   return { target: signedFileUrl(urlKeys[0]!, '', target, signed), method: target.method, expiresAtMs }
 }

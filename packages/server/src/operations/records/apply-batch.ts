@@ -6,10 +6,10 @@ import { parseRecordToPut, type RecordToPut } from '../../core/records/record-da
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import { parseRecordToPatch, type RecordToPatch } from '../../core/records/record-patch.ts'
 import { type RunSlices, runThrough, type Slices, sliceUnits } from '../../core/slices.ts'
-import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
-import type { Need } from '../../core/tokens/grants.ts'
+import { readIndexEntries } from '../../core/tables/indices.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 import type { ElementList } from '../../core/text/list-body.ts'
+import type { Need } from '../../core/tokens/grants.ts'
 import type { Condition, RecordOperation } from '../../store/records.ts'
 import type { BatchPart } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
@@ -21,11 +21,18 @@ import { scopeOfTable } from '../once.ts'
 import { defineOperation } from '../operation.ts'
 import { applyOperations, type Positioned } from '../runs/apply-operations.ts'
 import { orderWithMail } from '../runs/examples.ts'
-import { isTaskOperation, needOfRun, parseTaskOperation, refuseSameRun, type TaskBatchOperation } from '../runs/task-operations.ts'
+import {
+  isTaskOperation,
+  needOfRun,
+  parseTaskOperation,
+  refuseSameRun,
+  type TaskBatchOperation,
+} from '../runs/task-operations.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
 import { parseIfUpdatedAt, preconditionFailed } from './condition.ts'
 import { overtaken } from './examples.ts'
+import { patchedBytesMax } from './patch-record.ts'
 import { refuseSameRecord } from './refuse-same-record.ts'
 import { recordSchemas } from './schemas.ts'
 
@@ -116,14 +123,21 @@ export function* parseBatchInSlices(text: string, nowMs: number): Slices<BatchOp
 
 export const parseBatch = (text: string, nowMs: number): BatchOperation[] => runThrough(parseBatchInSlices(text, nowMs))
 
-const toRecordOperation = (operation: RecordBatchOperation, indices: Indices, position: number): RecordOperation => {
+const toRecordOperation = (
+  access: Access,
+  table: Table,
+  operation: RecordBatchOperation,
+  position: number,
+): RecordOperation => {
   const { hashKey, rangeKey, condition } = operation
+  const { indices } = table
   if (operation.op === 'check') return { op: 'check', hashKey, rangeKey, condition: operation.condition }
   if (operation.op === 'delete') return { op: 'delete', hashKey, rangeKey, condition }
   if (operation.op === 'patch') {
     const { patch } = operation
     const prefix = `operations[${position}].`
-    return { op: 'patch', hashKey, rangeKey, condition, patch, indices, prefix, wantsData: false }
+    const sizeMax = patchedBytesMax(access, table, hashKey)
+    return { op: 'patch', hashKey, rangeKey, condition, patch, indices, prefix, sizeMax, wantsData: false }
   }
   try {
     const entries = readIndexEntries(indices, operation)
@@ -136,15 +150,16 @@ const toRecordOperation = (operation: RecordBatchOperation, indices: Indices, po
 
 /** `positions`: those of the operations in the request; absent if they are all. */
 function* toRecordOperations(
+  access: Access,
+  table: Table,
   batch: RecordBatchOperation[],
-  indices: Indices,
   positions?: number[],
 ): Slices<RecordOperation[]> {
   const operations: RecordOperation[] = []
   let units = 0
   for (const operation of batch) {
     const position = positions === undefined ? operations.length : positions[operations.length]!
-    operations.push(toRecordOperation(operation, indices, position))
+    operations.push(toRecordOperation(access, table, operation, position))
     units += operation.op === 'put' ? operation.data.length : 0
     if (units < sliceUnits) continue
     yield
@@ -160,7 +175,7 @@ export const needOfOperation = (db: string, table: string, operation: RecordBatc
   return { of: 'table', db, table, can, hash: operation.hashKey, ...data, field: `operations[${position}]` }
 }
 
-interface ApplyBatchInput extends TableAddress {
+export interface ApplyBatchInput extends TableAddress {
   operations: BatchOperation[]
 }
 
@@ -181,7 +196,7 @@ export const applyBatch = async (
   const table = await requireTable(access, input, nowMs)
   if (input.operations.some(isTaskOperation)) return applyWithRuns(access, input, table, nowMs, runSlices)
   const batch = input.operations as RecordBatchOperation[]
-  const operations = await runSlices(toRecordOperations(batch, table.indices))
+  const operations = await runSlices(toRecordOperations(access, table, batch))
   const written = await writeRecords(access, input, table, operations, nowMs)
   if (!written.applied) {
     throw preconditionFailed(written.current, `operations[${written.failedOperation}].ifUpdatedAt`)
@@ -233,7 +248,7 @@ export const applyGroups = async (
 ): Promise<BatchOutput> => {
   const parts: BatchPart[] = []
   for (const { table, operations: batch, positions } of groups) {
-    parts.push({ table, records: await runSlices(toRecordOperations(batch, table.indices, positions)) })
+    parts.push({ table, records: await runSlices(toRecordOperations(access, table, batch, positions)) })
   }
   const tasks = operations.flatMap((operation, position): Positioned<TaskBatchOperation>[] =>
     isTaskOperation(operation) ? [{ position, operation }] : [],
@@ -257,7 +272,7 @@ export const applyBatchOperation = defineOperation({
   grants: {
     of: 'table',
     can: 'read',
-    needs: ({ db, table, operations }) =>
+    needs: ({ db, table, operations }: ApplyBatchInput) =>
       operations.map((operation, i) =>
         isTaskOperation(operation) ? needOfRun(db, operation, i) : needOfOperation(db, table, operation, i),
       ),

@@ -18,6 +18,7 @@ import {
   addToGroup,
   applyGroups,
   type BatchOutput,
+  needOfOperation,
   parseOperation,
   type RecordBatchOperation,
   type TableGroup,
@@ -132,7 +133,7 @@ export const applyDatabaseBatchOperation = defineOperation({
   grants: {
     of: 'database',
     can: 'read',
-    needs: ({ db, operations }) =>
+    needs: ({ db, operations }: ApplyDatabaseBatchInput) =>
       operations.map((operation, i) =>
         isTaskOperation(operation) ? needOfRun(db, operation, i) : needOfOperation(db, operation.table, operation, i),
       ),

@@ -9,6 +9,7 @@ import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { runThrough, type Slices } from '../../core/slices.ts'
 import { isCheapToBuild, parseJson } from '../../core/text/json-scan.ts'
 import { readListBody } from '../../core/text/list-body.ts'
+import { shareOf } from '../../store/api-keys.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
 import { draft, draftAt, inOrders } from '../example.ts'
 import { requireTable } from '../lifecycle.ts'
@@ -126,7 +127,7 @@ interface FindRecordsOutput {
 export const findRecords = (access: Access, input: FindRecordsInput, nowMs: number): Awaitable<FindRecordsOutput> => {
   const { keys } = input
   return andThen(requireTable(access, input, nowMs), (table) =>
-    andThen(access.engine.records.find(table, keys, nowMs, access.apiKey.seq), (entries) => ({ keys, entries })),
+    andThen(access.engine.records.find(table, keys, nowMs, shareOf(access.apiKey)), (entries) => ({ keys, entries })),
   )
 }
 

@@ -5,10 +5,11 @@ import { recordJson } from '../../core/records/record-json.ts'
 import { noRangeKey, parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
+import { shareOf } from '../../store/api-keys.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
 import { draft, draftAt, firstOrder, firstOrderAt, inOrders } from '../example.ts'
-import { requireTable } from '../lifecycle.ts'
 import { ofRecord } from '../grant-rules.ts'
+import { requireTable } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
@@ -19,7 +20,7 @@ export interface GetRecordInput extends TableAddress, RecordKey {}
 
 export const findRecord = (access: Access, input: GetRecordInput, nowMs: number): Awaitable<StoredRecord | undefined> =>
   andThen(requireTable(access, input, nowMs), (table) =>
-    access.engine.records.get(table, input, nowMs, access.apiKey.seq),
+    access.engine.records.get(table, input, nowMs, shareOf(access.apiKey)),
   )
 
 export const recordNotFound = ({ rangeKey }: RecordKey): CubbyError =>

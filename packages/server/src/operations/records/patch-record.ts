@@ -7,10 +7,12 @@ import { runThrough } from '../../core/slices.ts'
 import { checkJson } from '../../core/text/json-scan.ts'
 import { type Envelope, readEnvelope } from '../../core/text/json-span.ts'
 import type { Condition, PatchResult } from '../../store/records.ts'
+import type { Table } from '../../store/tables.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
+import { bytesGranted } from '../authorize.ts'
 import { firstOrder, firstOrderAt, inOrders, laterAt, secondOrderAt } from '../example.ts'
-import { requireTable, writeRecords } from '../lifecycle.ts'
 import { ofRecord } from '../grant-rules.ts'
+import { requireTable, writeRecords } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
@@ -37,11 +39,16 @@ export interface PatchRecordInput extends TableAddress, RecordToPatch {
   isMinimal?: boolean
 }
 
+/** The most bytes that a patched record may have, if the grants of the caller limit it. */
+export const patchedBytesMax = ({ apiKey }: Access, { db, name }: Table, hashKey: string): number | undefined =>
+  bytesGranted(apiKey, { of: 'table', db, table: name, can: 'write', hash: hashKey })
+
 export const patchRecord = async (access: Access, input: PatchRecordInput, nowMs: number): Promise<StoredRecord> => {
   const table = await requireTable(access, input, nowMs)
   const { hashKey, rangeKey, patch, condition, isMinimal } = input
   const { indices } = table
-  const change = { op: 'patch' as const, hashKey, rangeKey, patch, condition, indices, prefix: '' }
+  const sizeMax = patchedBytesMax(access, table, hashKey)
+  const change = { op: 'patch' as const, hashKey, rangeKey, patch, condition, indices, prefix: '', sizeMax }
   const written = await writeRecords(access, input, table, [{ ...change, wantsData: isMinimal !== true }], nowMs)
   if (!written.applied) throw preconditionFailed(written.current)
   const { data = '{}', ttlSeconds, updatedAtMs } = written.results[0] as PatchResult

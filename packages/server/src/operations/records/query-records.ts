@@ -11,6 +11,7 @@ import type { IndexScalar } from '../../core/tables/index-value.ts'
 import type { Slot } from '../../core/tables/indices.ts'
 import { pickMembers } from '../../core/text/json-span.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
+import { shareOf } from '../../store/api-keys.ts'
 import type { Page as StoredPage } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, parseAddress, type TableAddress } from '../access.ts'
@@ -49,7 +50,7 @@ const readPage = (
   nowMs: number,
 ): Awaitable<QueryResult & { next: Position | undefined }> => {
   if (select === 'count') {
-    return andThen(engine.records.count(table, page, limit, nowMs, apiKey.seq), ({ count, next }) => ({
+    return andThen(engine.records.count(table, page, limit, nowMs, shareOf(apiKey)), ({ count, next }) => ({
       select,
       records: [],
       count,
@@ -58,8 +59,8 @@ const readPage = (
   }
   const found: Awaitable<StoredPage<RecordHead>> =
     select === 'keys'
-      ? engine.records.scanKeys(table, page, limit, nowMs, apiKey.seq)
-      : engine.records.scan(table, page, limit, nowMs, apiKey.seq)
+      ? engine.records.scanKeys(table, page, limit, nowMs, shareOf(apiKey))
+      : engine.records.scan(table, page, limit, nowMs, shareOf(apiKey))
   return andThen(found, ({ records, next }) => ({ select, records, count: records.length, next }))
 }
 
@@ -83,7 +84,10 @@ const queryTable = (
   return andThen(readPage(access, table, query, page, nowMs), ({ select, records, count, next }) => {
     const cursor = next === undefined ? null : encodeScanCursor(seal, table.id, whole, next, fingerprint)
     const found = { select, records, count, cursor }
-    const mayBeOfOtherType = count === 0 && cursor === null && query.cursor === undefined && query.range !== undefined
+    // The look-up may be outside of the grants of a user.
+    const isUser = access.apiKey.user !== undefined
+    const mayBeOfOtherType =
+      !isUser && count === 0 && cursor === null && query.cursor === undefined && query.range !== undefined
     if (!mayBeOfOtherType || whole.index === 'primary' || whole.index === 't' || whole.index === 'walk') return found
     return andThen(findTypeHint(access, table, query.range!, whole, nowMs), (hint) => ({ ...found, hint }))
   })
@@ -97,11 +101,14 @@ const findTypeHint = (
   scan: ByteScan,
   nowMs: number,
 ): Awaitable<string | undefined> =>
-  andThen(engine.records.scan(table, scanForOtherType(scan, range), 1, nowMs, apiKey.seq), ({ records: [record] }) => {
-    const field = table.indices[scan.index as Slot]!.rangeField!
-    if (record === undefined) return undefined
-    return otherTypeHint(range, field, pickMembers(record.data, [field])[field] as IndexScalar)
-  })
+  andThen(
+    engine.records.scan(table, scanForOtherType(scan, range), 1, nowMs, shareOf(apiKey)),
+    ({ records: [record] }) => {
+      const field = table.indices[scan.index as Slot]!.rangeField!
+      if (record === undefined) return undefined
+      return otherTypeHint(range, field, pickMembers(record.data, [field])[field] as IndexScalar)
+    },
+  )
 
 /** The page as JSON text. */
 export const queryPageJson = ({ hint, ...page }: QueryPage): string => {

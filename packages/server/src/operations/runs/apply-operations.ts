@@ -37,7 +37,7 @@ const resolve = async (
   const field = fieldOf(positioned, 'task')
   if (operation.op === 'run') {
     const task = await within(field, () => requireTask(access, address, nowMs))
-    return { op: 'run', task, run: operation.newRun }
+    return { op: 'run', task, run: { ...operation.newRun, user: access.apiKey.user?.name ?? null } }
   }
   const task = await within(field, () => requireTaskOrDeleted(access, address, nowMs))
   const { run: id, finish } = operation

@@ -22,6 +22,7 @@ export const queued = {
   status: 'queued',
   payload,
   key: null,
+  user: null,
   runAt: laterAt,
   attempt: 0,
   progress: null,

@@ -6,13 +6,13 @@ import { isFinished, type Run } from '../../core/tasks/run.ts'
 import { isRunId } from '../../core/tasks/run-id.ts'
 import type { Access } from '../access.ts'
 import { laterAt } from '../example.ts'
-import { requireTask } from '../lifecycle.ts'
 import { ofTask } from '../grant-rules.ts'
+import { requireTask } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { declare, fail, failed, ofRun, queued, runMissing, toClaim, toFinish } from './examples.ts'
 import { presentRun } from './present-run.ts'
-import { type RunAddress, runNotFound } from './run-access.ts'
+import { isOwn, type RunAddress, runNotFound } from './run-access.ts'
 import { runAddressMembers, runAddressRequired } from './schemas.ts'
 import { plainWaiting, type Waiting } from './waiting.ts'
 
@@ -24,7 +24,7 @@ const readRun = (access: Access, address: RunAddress, nowMs: number): Awaitable<
   andThen(requireTask(access, address, nowMs), (task) => {
     if (!isRunId(address.run)) throw runNotFound(address)
     return andThen(access.engine.runs.get(task, address.run, nowMs), (run) => {
-      if (run === undefined) throw runNotFound(address)
+      if (run === undefined || !isOwn(access, run)) throw runNotFound(address)
       return run
     })
   })
@@ -72,7 +72,7 @@ export const getRunOperation = defineOperation({
   describe: () => ({
     title: 'Get a run',
     description:
-      'With `waitSeconds` the answer comes as soon as the run is finished, or after that time with the run as it is. A public key reads the run without `payload` and `key`.',
+      'With `waitSeconds` the answer comes as soon as the run is finished, or after that time with the run as it is. A public key reads the run without `payload`, `key` and `user`.',
     returns: 'The run.',
     codes: ['task_not_found', 'run_not_found'],
     input: inputOf(

@@ -2,7 +2,7 @@ import type { Run } from '../../core/tasks/run.ts'
 import type { Access } from '../access.ts'
 
 interface PresentOptions {
-  /** A public key does not read `payload` and `key`. */
+  /** A public key does not read `payload`, `key` and `user`. */
   isPublic?: boolean
   /** Adds `lease` and `leaseUntil`, for the holder. */
   withLease?: boolean
@@ -14,7 +14,9 @@ export const runJson = (
   task: string,
   { isPublic = false, withLease = false }: PresentOptions = {},
 ): string => {
-  const payload = isPublic ? '' : `,"payload":${run.payload},"key":${JSON.stringify(run.key)}`
+  const payload = isPublic
+    ? ''
+    : `,"payload":${run.payload},"key":${JSON.stringify(run.key)},"user":${JSON.stringify(run.user)}`
   const error = run.error === null ? null : JSON.stringify({ code: run.error.code, message: run.error.message })
   const lease = withLease ? `,"lease":${JSON.stringify(run.lease)},"leaseUntil":${run.leaseUntilMs}` : ''
   return (

@@ -51,10 +51,17 @@ const changedRun = (address: RunAddress, change: RunChange, refused?: (run: Run)
   throw 'run' in change && refused !== undefined ? refused(change.run) : leaseLost()
 }
 
+/** Tells whether the caller may know of the run: a user knows the runs that this user has added. */
+export const isOwn = ({ apiKey: { user } }: Access, run: Pick<Run, 'user'>): boolean =>
+  user === undefined || run.user === user.name
+
 /** The task, and the run that it may have. */
 const requireTaskOf = async (access: Access, address: RunAddress, nowMs: number): Promise<Table> => {
   const task = await requireTask(access, address, nowMs)
   if (!isRunId(address.run)) throw runNotFound(address)
+  if (access.apiKey.user === undefined) return task
+  const run = await access.engine.runs.get(task, address.run, nowMs)
+  if (run === undefined || !isOwn(access, run)) throw runNotFound(address)
   return task
 }
 

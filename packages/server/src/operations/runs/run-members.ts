@@ -120,6 +120,7 @@ export const runFieldSchemas = {
   status: ref('RunStatus'),
   payload,
   key: nullable('string', { description: 'Null if it has none.' }),
+  user: nullable('string', { description: 'The user whose token added it; null without one.' }),
   runAt: { ...milliseconds('When it is, or was, due.'), minimum: runAtMsMin },
   attempt: {
     type: 'integer',

@@ -40,9 +40,10 @@ export const runTask = async (
 ): Promise<RunTaskOutput> => {
   if (access.once !== undefined && newRun.isNamed) refuseBoth()
   const task = await requireTask(access, address, nowMs)
-  const { engine, tasks } = access
+  const { engine, apiKey, tasks } = access
+  const run = { ...newRun, user: apiKey.user?.name ?? null }
   const added = await writeIn('task', access, address, nowMs, () =>
-    writeOnce(access, scopeOfTable(task), (caller) => engine.runs.add(caller, task, newRun, nowMs)),
+    writeOnce(access, scopeOfTable(task), (caller) => engine.runs.add(caller, task, run, nowMs)),
   )
   if ('refused' in added) throw idTaken(added.run)
   // A result that was kept has no payload.

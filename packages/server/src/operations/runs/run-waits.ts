@@ -3,7 +3,7 @@ import { repeatLater } from '../../core/hint.ts'
 import { taskPollEveryMs, waitsMax } from '../../core/limits.ts'
 import { StrictShares } from '../../core/shares.ts'
 import type { RunSignals } from '../../core/tasks/run-signals.ts'
-import type { ApiKey } from '../../store/api-keys.ts'
+import { type ApiKey, shareOf } from '../../store/api-keys.ts'
 import type { RunReference, Runs } from '../../store/runs.ts'
 
 /** Changes of this process that come at once are answered with one look. */
@@ -15,7 +15,7 @@ const pollRest = 10
 export type WaitEnd = 'maybe' | 'over'
 
 /** The API key of the request that waits. */
-type Waiter = Pick<ApiKey, 'orgId' | 'seq' | 'kind'>
+type Waiter = Pick<ApiKey, 'orgId' | 'seq' | 'kind' | 'user'>
 
 type WatchedRuns = Pick<Runs, 'finishedAmong' | 'dueAmong' | 'goneAmong'>
 
@@ -50,7 +50,7 @@ const tooMany = (): CubbyError =>
  * wake more: otherwise a single new run would make thousands of requests try to claim it.
  *
  * Organizations and their keys have shares of `waitsMax`. A public key, which anybody may have, gets half of what a secret
- * one gets, so that web pages do not lock out the workers of their organization.
+ * one gets, so that web pages do not lock out the workers of their organization. So does a user.
  */
 export class RunWaits {
   readonly #runs: WatchedRuns
@@ -163,13 +163,15 @@ export class RunWaits {
   }
 
   #wait(
-    { orgId, seq, kind }: Waiter,
+    waiter: Waiter,
     ms: number,
     signal: AbortSignal | undefined,
     join: (wait: Wait) => () => void,
   ): Promise<WaitEnd> {
     if (this.#isStopped || ms <= 0 || signal?.aborted === true) return Promise.resolve('over')
-    if (this.#shares.room(orgId, seq, kind === 'public') === 0) {
+    const { orgId, kind, user } = waiter
+    const seq = shareOf(waiter)
+    if (this.#shares.room(orgId, seq, kind === 'public' || user !== undefined) === 0) {
       this.#onRefused()
       return Promise.reject(tooMany())
     }

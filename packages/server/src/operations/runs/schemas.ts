@@ -58,7 +58,7 @@ const publicFields = [
   ...(['id', 'task', 'status', 'runAt', 'attempt', 'progress', 'result', 'error'] as const),
   ...(['createdAt', 'updatedAt', 'finishedAt'] as const),
 ] as const
-const allFields = [...publicFields, 'payload', 'key'] as const
+const allFields = [...publicFields, 'payload', 'key', 'user'] as const
 
 /** `task` is required, except where another place names it. */
 const runOperation = (required: ('op' | 'task')[]): Schema => ({
@@ -120,6 +120,7 @@ export const runSchemas = {
     ...runFieldSchemas,
     payload: { ...runFieldSchemas.payload, description: `${runFieldSchemas.payload.description} Not for public keys.` },
     key: { ...runFieldSchemas.key, description: `${runFieldSchemas.key.description} Absent for public keys.` },
+    user: { ...runFieldSchemas.user, description: `${runFieldSchemas.user.description} Absent for public keys.` },
   }),
   RunRequest: { ...closed(objectOf<RunRequest>('A run to add.', [], runMembers)), ...runExcludes },
   RunQuery: closed(
