@@ -22,7 +22,16 @@ interface Request {
  * Sends a request on a connection of its own, and reads the answer. Whatever happens, the connection is closed at the end. Rejects
  * if there is no answer, and when the signal aborts. Environment variables for proxies have no effect on `node:net`.
  */
-export const exchange = ({ method, target, addresses, headers, body, signal, onCut, ca }: Request): Promise<PushResponse> =>
+export const exchange = ({
+  method,
+  target,
+  addresses,
+  headers,
+  body,
+  signal,
+  onCut,
+  ca,
+}: Request): Promise<PushResponse> =>
   new Promise((resolve, reject) => {
     const head = headOf(method, target, headers, body)
     const reader = new ResponseReader()

@@ -106,7 +106,8 @@ export const parseIssuerKey = (value: unknown, field: string): IssuerKey => {
     refuse(field, 'is a private key; it takes public keys.', 'Replace this key: it has been sent to another server.')
   }
   const material = readMaterial(members, field)
-  if (kid !== undefined && typeof kid !== 'string') refuse(`${field}.kid`, `is ${describeValue(kid)}; it takes a string.`)
+  if (kid !== undefined && typeof kid !== 'string')
+    refuse(`${field}.kid`, `is ${describeValue(kid)}; it takes a string.`)
   if (use !== undefined && use !== 'sig') refuse(`${field}.use`, `is ${describeValue(use)}; it takes "sig".`)
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) {
     refuse(`${field}.key_ops`, 'does not have "verify".')
@@ -116,7 +117,11 @@ export const parseIssuerKey = (value: unknown, field: string): IssuerKey => {
   }
   if (!isUsable(material)) refuse(field, 'is not a valid key.')
   return {
-    ...{ kty: material.kty, ...(kid !== undefined && { kid: kid as string }), ...(use !== undefined && { use: 'sig' }) },
+    ...{
+      kty: material.kty,
+      ...(kid !== undefined && { kid: kid as string }),
+      ...(use !== undefined && { use: 'sig' }),
+    },
     ...(operations !== undefined && { key_ops: ['verify'] }),
     ...(alg !== undefined && { alg: alg as string }),
     ...material,

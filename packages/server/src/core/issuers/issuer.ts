@@ -68,7 +68,11 @@ const fields = ['issuer', 'audience', 'keys', 'keysUrl', 'user', 'grants']
 export const parseIssuer = (members: Members): Omit<IssuerDeclaration, 'user'> & { user: string | undefined } => {
   refuseUnknownMembers(members, fields)
   const issuer = parseText(members.issuer, 'issuer', 'Give the claim iss of the login tokens, exactly as it is there.')
-  const audience = parseText(members.audience, 'audience', 'Give the claim aud of the login tokens: the id of your application there.')
+  const audience = parseText(
+    members.audience,
+    'audience',
+    'Give the claim aud of the login tokens: the id of your application there.',
+  )
   const source = parseSource(members)
   const user = members.user === undefined ? undefined : parseText(members.user, 'user', 'For example "auth:{sub}".')
   if (user !== undefined) checkUserTemplate(user)

@@ -95,7 +95,11 @@ const fillSample: Fill = (template, field, use) =>
 /** Checks the template of the user. Throws `invalid_grant`. */
 export const checkUserTemplate = (template: string): void => {
   if (!isUser(fillSample(template, 'user', 'whole'))) {
-    refuse('user', 'is no name of a user when it is filled.', 'It takes text without control characters, such as "auth:{sub}".')
+    refuse(
+      'user',
+      'is no name of a user when it is filled.',
+      'It takes text without control characters, such as "auth:{sub}".',
+    )
   }
 }
 
@@ -158,7 +162,10 @@ const fillFrom =
 export const fillUser = (template: string, claims: Members): string => {
   const user = fillFrom(claims)(template, 'user', 'whole')
   if (isUser(user)) return user
-  throw notGranted(claimsIn(parseTemplate(template, 'user', 'whole')), 'cannot stand in the name of a user: it is too long.')
+  throw notGranted(
+    claimsIn(parseTemplate(template, 'user', 'whole')),
+    'cannot stand in the name of a user: it is too long.',
+  )
 }
 
 /** The grants for a login token. Throws `not_granted`, as `fillUser` does. */
@@ -176,6 +183,9 @@ export const fillGrantTemplates = (templates: readonly Members[], claims: Member
     })
   } catch (error) {
     if (!(error instanceof CubbyError) || error.code === 'not_granted') throw error
-    throw notGranted(claimsOfField, 'cannot stand in a grant of the issuer: its value is against the rules of names and keys.')
+    throw notGranted(
+      claimsOfField,
+      'cannot stand in a grant of the issuer: its value is against the rules of names and keys.',
+    )
   }
 }

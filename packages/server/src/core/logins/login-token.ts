@@ -1,6 +1,6 @@
 import { CubbyError } from '../errors.ts'
-import { fits, type IssuerKey, isLoginAlgorithm, type LoginAlgorithm } from '../issuers/issuer-key.ts'
 import type { IssuerDeclaration } from '../issuers/issuer.ts'
+import { fits, type IssuerKey, isLoginAlgorithm, type LoginAlgorithm } from '../issuers/issuer-key.ts'
 import { loginClockSecondsMax, loginTokenAgeSecondsMax, loginTokenCharactersMax } from '../limits.ts'
 import type { Members } from '../members.ts'
 import { decodeBase64Url } from '../text/base64url.ts'
@@ -70,7 +70,8 @@ export const parseLoginToken = (text: string): LoginToken => {
   }
   const parts = text.split('.')
   const [first, second, signature] = parts as [string, string, string]
-  if (parts.length !== 3) throw invalidToken('The login token is no signed JWT: it takes three parts with a "." between them.')
+  if (parts.length !== 3)
+    throw invalidToken('The login token is no signed JWT: it takes three parts with a "." between them.')
   const { alg, kid, typ, crit } = readMembers(first, 'header')
   if (!isLoginAlgorithm(alg)) throw invalidToken('The alg of the login token: it takes RS256, PS256, ES256 or EdDSA.')
   if (crit !== undefined) throw invalidToken('The header of the login token has crit, which is not known here.')
@@ -113,7 +114,8 @@ export const checkTimes = ({ claims }: LoginToken, nowMs: number): LoginTimes =>
   const nowSeconds = nowMs / 1000
   const [exp, issuedAt] = [secondsOf(claims, 'exp'), secondsOf(claims, 'iat')]
   if (exp <= nowSeconds) throw invalidToken('The login token has expired: its exp has passed.')
-  if (issuedAt < nowSeconds - loginTokenAgeSecondsMax) throw invalidToken('The iat of the login token is more than 24 hours ago.')
+  if (issuedAt < nowSeconds - loginTokenAgeSecondsMax)
+    throw invalidToken('The iat of the login token is more than 24 hours ago.')
   for (const name of ['iat', 'nbf'] as const) {
     const value = claims[name]
     if (value === undefined) continue
