@@ -31,6 +31,7 @@ import { serveCommand } from './commands/serve.ts'
 import { statsCommand } from './commands/stats.ts'
 import { tableCommands } from './commands/table.ts'
 import { tasksCommands } from './commands/tasks.ts'
+import { tokensCommands } from './commands/tokens.ts'
 import { verifyCommand } from './commands/verify.ts'
 import { commandHelp, overview } from './help.ts'
 import { errorLine } from './hint-text.ts'
@@ -41,6 +42,7 @@ export const commands: CliCommand[] = [
   healthCommand,
   ...orgsCommands,
   ...keysCommands,
+  ...tokensCommands,
   consoleLinkCommand,
   secretsRotateCommand,
   verifyCommand,

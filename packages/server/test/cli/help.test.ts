@@ -42,6 +42,8 @@ const commands: Record<string, string[]> = {
   'keys list': [...store, '--org NAME', '--json'],
   'keys roll': [...store, '--org NAME', '--overlap TIME', '--json'],
   'keys revoke': [...store, '--org NAME', '--json'],
+  'tokens create': ['--grants JSON', '--expires-in TIME', ...server],
+  'tokens revoke': [...server],
   'console link': [...store, '--org NAME', '--url URL', '--json'],
   'secrets rotate': [...store, '--now', '--json'],
   compact: [...store, '--json'],

@@ -5,9 +5,11 @@ import { userBytesMax } from '../limits.ts'
 
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 
+export const hasControlCharacter = (text: string): boolean => controlCharacter.test(text)
+
 /** Tells whether a text can be the name of a user. */
 export const isUser = (text: string): boolean =>
-  text !== '' && text.isWellFormed() && Buffer.byteLength(text) <= userBytesMax && !controlCharacter.test(text)
+  text !== '' && text.isWellFormed() && Buffer.byteLength(text) <= userBytesMax && !hasControlCharacter(text)
 
 /** The name that an application has for a person. Nothing is folded: two texts are two users. */
 export const parseUser = (value: unknown): string => {
