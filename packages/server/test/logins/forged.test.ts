@@ -1,18 +1,33 @@
 import { describe, expect, test } from 'bun:test'
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
-import { parseIssuer, readStoredIssuer, encodeIssuer } from '../../src/core/issuers/issuer.ts'
 import { CubbyError } from '../../src/core/errors.ts'
+import { encodeIssuer, parseIssuer, readStoredIssuer } from '../../src/core/issuers/issuer.ts'
 import { checkTimes, isOf, parseLoginToken } from '../../src/core/logins/login-token.ts'
 import { Logins } from '../../src/logins/logins.ts'
 import { allowNothing } from '../../src/push/allow.ts'
 import type { Json } from '../harness.ts'
-import { audience, base64, claimsAt, issuer, issuerWith, type LoginKey, login, makeKey, signatureOf, signText } from './login.ts'
+import {
+  audience,
+  base64,
+  claimsAt,
+  issuer,
+  issuerWith,
+  type LoginKey,
+  login,
+  makeKey,
+  signatureOf,
+  signText,
+} from './login.ts'
 
 // If one of these were believed, anybody could be anybody. All that a token passes before its claims count.
 
 const nowMs = 1_800_000_000_500
 const nowSeconds = 1_800_000_000
-const keys = { ES256: makeKey('ES256', { kid: 'ec' }), RS256: makeKey('RS256', { kid: 'rsa' }), EdDSA: makeKey('EdDSA', { kid: 'ed' }) }
+const keys = {
+  ES256: makeKey('ES256', { kid: 'ec' }),
+  RS256: makeKey('RS256', { kid: 'rsa' }),
+  EdDSA: makeKey('EdDSA', { kid: 'ed' }),
+}
 const pss = makeKey('PS256', { kid: 'pss', alg: 'PS256' })
 const all = [...Object.values(keys), pss]
 const { ES256: ec, RS256: rsa, EdDSA: ed } = keys
@@ -54,9 +69,14 @@ describe('a token is believed', () => {
     'up to the last moment': login(ec, nowMs, { exp: nowSeconds + 0.501 }),
     'with an iat 24 hours ago': login(ec, nowMs, { iat: nowSeconds - 86_399 }),
     'with iat and nbf 60 s ahead': login(ec, nowMs, { iat: nowSeconds + 60, nbf: nowSeconds + 60 }),
-    'with jku, x5u, jwk and x5c, which are ignored': login(ec, nowMs, {}, {
-      ...{ jku: 'https://evil.example/', x5u: 'https://evil.example/', x5c: ['MIIB'], jwk: makeKey().jwk },
-    }),
+    'with jku, x5u, jwk and x5c, which are ignored': login(
+      ec,
+      nowMs,
+      {},
+      {
+        ...{ jku: 'https://evil.example/', x5u: 'https://evil.example/', x5c: ['MIIB'], jwk: makeKey().jwk },
+      },
+    ),
     'with claims of any kind': login(ec, nowMs, { roles: ['a'], deep: { a: { b: [1] } }, __proto__: null, no: null }),
   }
   for (const [name, text] of Object.entries(others)) {
@@ -94,36 +114,67 @@ describe('a token is refused', () => {
     'an alg that the key does not allow': [login({ ...pss, alg: 'RS256' }, nowMs), /kid/],
     'RS256 as PS256': [signText(rsa, json({ alg: 'PS256', kid: 'rsa' }), right), /signature/],
     'without kid, if two keys fit': [login(rsa, nowMs, {}, { alg: 'PS256', kid: undefined }), /not exactly one/],
-    'the curve P-384': [signText({ ...ec, privateKey: p384.privateKey }, json({ alg: 'ES256', kid: 'ec' }), right), /signature/],
+    'the curve P-384': [
+      signText({ ...ec, privateKey: p384.privateKey }, json({ alg: 'ES256', kid: 'ec' }), right),
+      /signature/,
+    ],
     ES384: [login(ec, nowMs, {}, { alg: 'ES384' }), /alg/],
-    'RSA of 1,024 bits': [signText({ ...rsa, privateKey: small.privateKey }, json({ alg: 'RS256', kid: 'rsa' }), right), /signature/],
+    'RSA of 1,024 bits': [
+      signText({ ...rsa, privateKey: small.privateKey }, json({ alg: 'RS256', kid: 'rsa' }), right),
+      /signature/,
+    ],
     'a signature in DER': [`${header}.${claims}.${derSignature()}`, /signature/],
     'a signature of zeros': [`${header}.${claims}.${base64(Buffer.alloc(64))}`, /signature/],
-    'claims that were changed': [`${header}.${base64(json(claimsAt(nowMs, { sub: 'eve' })))}.${signature}`, /signature/],
-    'a header that was changed': [`${base64(json({ alg: 'ES256', kid: 'ec', typ: 'JWT' }))}.${claims}.${signature}`, /signature/],
-    'crit': [login(ec, nowMs, {}, { crit: ['exp'] }), /crit/],
+    'claims that were changed': [
+      `${header}.${base64(json(claimsAt(nowMs, { sub: 'eve' })))}.${signature}`,
+      /signature/,
+    ],
+    'a header that was changed': [
+      `${base64(json({ alg: 'ES256', kid: 'ec', typ: 'JWT' }))}.${claims}.${signature}`,
+      /signature/,
+    ],
+    crit: [login(ec, nowMs, {}, { crit: ['exp'] }), /crit/],
     'crit that is null': [login(ec, nowMs, {}, { crit: null }), /crit/],
     'crit with b64': [login(ec, nowMs, {}, { crit: ['b64'], b64: false }), /crit/],
     'another typ': [login(ec, nowMs, {}, { typ: 'secevent+jwt' }), /typ/],
     'a typ that is no string': [login(ec, nowMs, {}, { typ: ['JWT'] }), /typ/],
-    'two aud': [signText(ec, json({ alg: 'ES256', kid: 'ec' }), right.replace('"aud"', '"aud":"other","aud"')), /twice/],
-    'two sub, one with an escape': [signText(ec, json({ alg: 'ES256', kid: 'ec' }), right.replace('"sub"', '"s\\u0075b":"eve","sub"')), /twice/],
-    'two alg': [signText(ec, '{"alg":"none","alg":"ES256","kid":"ec"}', right), /twice/],
-    'two of a claim after a thousand others': [
-      signText(ec, json({ alg: 'ES256', kid: 'ec' }), right.replace('{', `{${Array.from({ length: 1_100 }, (_, i) => `"${i.toString(36)}":1,`).join('')}"sub":"eve",`)),
+    'two aud': [
+      signText(ec, json({ alg: 'ES256', kid: 'ec' }), right.replace('"aud"', '"aud":"other","aud"')),
       /twice/,
     ],
-    'two __proto__': [signText(ec, '{"alg":"ES256","kid":"ec"}', right.replace('{', '{"__proto__":1,"__proto__":2,')), /twice/],
-    'padding': [`${good}=`, /signature/],
+    'two sub, one with an escape': [
+      signText(ec, json({ alg: 'ES256', kid: 'ec' }), right.replace('"sub"', '"s\\u0075b":"eve","sub"')),
+      /twice/,
+    ],
+    'two alg': [signText(ec, '{"alg":"none","alg":"ES256","kid":"ec"}', right), /twice/],
+    'two of a claim after a thousand others': [
+      signText(
+        ec,
+        json({ alg: 'ES256', kid: 'ec' }),
+        right.replace(
+          '{',
+          `{${Array.from({ length: 1_100 }, (_, i) => `"${i.toString(36)}":1,`).join('')}"sub":"eve",`,
+        ),
+      ),
+      /twice/,
+    ],
+    'two __proto__': [
+      signText(ec, '{"alg":"ES256","kid":"ec"}', right.replace('{', '{"__proto__":1,"__proto__":2,')),
+      /twice/,
+    ],
+    padding: [`${good}=`, /signature/],
     'padding in the claims': [good.replace(claims, `${claims}=`), /claims/],
     'white space': [`${header}.${claims}. ${signature}`, /signature/],
     'a line break at the end': [`${good}\n`, /signature/],
-    'base64 instead of base64url': [`${header}.${base64(right.replace('{', '{"a":"???>>>",')).replaceAll('_', '/').replaceAll('-', '+')}.${signature}`, /claims/],
+    'base64 instead of base64url': [
+      `${header}.${base64(right.replace('{', '{"a":"???>>>",')).replaceAll('_', '/').replaceAll('-', '+')}.${signature}`,
+      /claims/,
+    ],
     'spare bits': [`${good.slice(0, -1)}${spareOf(good.at(-1)!)}`, /signature/],
     'two parts': [`${header}.${claims}`, /three parts/],
     'four parts': [`${good}.${signature}`, /three parts/],
     'five parts, as an encrypted one': [`${good}.${signature}.${signature}`, /three parts/],
-    'nothing': ['', /three parts/],
+    nothing: ['', /three parts/],
     'empty parts': ['..', /header/],
     'a header that is no object': [signText(ec, '[]', right), /header/],
     'claims that are no object': [signText(ec, json({ alg: 'ES256', kid: 'ec' }), '"SECRET"'), /claims/],
@@ -141,10 +192,16 @@ describe('a token is refused', () => {
     'an exp that has come': [login(ec, nowMs, { exp: nowSeconds + 0.5 }), /expired/],
     'no exp': [login(ec, nowMs, { exp: undefined }), /exp/],
     'an exp as text': [login(ec, nowMs, { exp: String(nowSeconds + 60) }), /exp/],
-    'an exp beyond all numbers': [signText(ec, json({ alg: 'ES256', kid: 'ec' }), right.replace(/"exp":\d+/, '"exp":1e999')), /exp/],
+    'an exp beyond all numbers': [
+      signText(ec, json({ alg: 'ES256', kid: 'ec' }), right.replace(/"exp":\d+/, '"exp":1e999')),
+      /exp/,
+    ],
     'no iat': [login(ec, nowMs, { iat: undefined }), /iat/],
     'an iat that is null': [login(ec, nowMs, { iat: null }), /iat/],
-    'an iat more than 24 hours ago: a token that is replayed': [login(ec, nowMs, { iat: nowSeconds - 86_400 }), /24 hours/],
+    'an iat more than 24 hours ago: a token that is replayed': [
+      login(ec, nowMs, { iat: nowSeconds - 86_400 }),
+      /24 hours/,
+    ],
     'an iat more than 60 s ahead': [login(ec, nowMs, { iat: nowSeconds + 61 }), /iat/],
     'an nbf more than 60 s ahead': [login(ec, nowMs, { nbf: nowSeconds + 61 }), /nbf/],
     'an nbf as text': [login(ec, nowMs, { nbf: '0' }), /nbf/],

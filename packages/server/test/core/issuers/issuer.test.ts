@@ -1,5 +1,5 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
 import { encodeIssuer, parseIssuer, readStoredIssuer } from '../../../src/core/issuers/issuer.ts'
 import type { Json } from '../../harness.ts'
 import { issuerWith, makeKey, notesOfSub } from '../../logins/login.ts'
@@ -16,7 +16,12 @@ const refusedKey = (jwk: Json): [code: string, field: string | undefined] => ref
 
 test('an issuer is stored with its members in one order, its keys without what is not read, and a user of its own', () => {
   const { issuer, audience, keys, grants } = issuerWith([ec])
-  const sent = { grants, keys: { keys: [{ ...ec.jwk, x5c: ['MIIB'], use: 'sig', kid: 'k' }], more: 1 }, audience, issuer }
+  const sent = {
+    grants,
+    keys: { keys: [{ ...ec.jwk, x5c: ['MIIB'], use: 'sig', kid: 'k' }], more: 1 },
+    audience,
+    issuer,
+  }
   const { crv, x, y } = ec.jwk
   expect(encodeIssuer('auth', parseIssuer(sent))).toBe(
     JSON.stringify({
@@ -119,6 +124,8 @@ test('texts are neither empty nor long, and have no control characters', () => {
 
 test('the whole is bounded in bytes', () => {
   const long = Array.from({ length: 25 }, (_, i) => ({ ...notesOfSub[0], hash: `${'{sub}:'.repeat(150)}${i}` }))
-  const declaration = parseIssuer(issuerWith([ec], { grants: long.map((one) => ({ ...one, hash: `${one.hash}${'a'.repeat(500)}` })) }))
+  const declaration = parseIssuer(
+    issuerWith([ec], { grants: long.map((one) => ({ ...one, hash: `${one.hash}${'a'.repeat(500)}` })) }),
+  )
   expect(refusal(() => encodeIssuer('auth', declaration)).code).toBe('invalid_request')
 })

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { checkUserTemplate, fillGrantTemplates, fillUser, parseGrantTemplates } from '../../../src/core/issuers/templates.ts'
+import {
+  checkUserTemplate,
+  fillGrantTemplates,
+  fillUser,
+  parseGrantTemplates,
+} from '../../../src/core/issuers/templates.ts'
 import { type Grant, grantedBytes, type Need } from '../../../src/core/tokens/grants.ts'
 import { type Json, runsOf } from '../../harness.ts'
 import { refusal, refused } from '../refusal.ts'
@@ -17,7 +22,9 @@ describe('a template', () => {
       db: 'org-x',
       hash: 'ada',
     } as Grant)
-    expect(fill({ ...read, hash: { beginsWith: '{sub}:' } }, { sub: 'ada' })).toMatchObject({ hash: { beginsWith: 'ada:' } })
+    expect(fill({ ...read, hash: { beginsWith: '{sub}:' } }, { sub: 'ada' })).toMatchObject({
+      hash: { beginsWith: 'ada:' },
+    })
     const pictures = { db: 'app', bucket: 'pictures', prefix: 'of/{sub}/', can: 'read' }
     expect(fill(pictures, { sub: 'ada' })).toMatchObject({ prefix: 'of/ada/' })
     expect(fill({ ...read, index: 'i1', hash: '{sub}' }, { sub: 7 })).toMatchObject({ hash: '7' })
@@ -127,7 +134,9 @@ describe('a value', () => {
     notGranted(byDay, { day: '2026-01-05T10:00:00Z' })
     expect(fill(byDay, { day: '2026-01-05' })).toMatchObject({ hash: '2026-01-05' })
     notGranted({ ...byDay, hash: '2026-01-0{day}T10:00:00Z' }, { day: 5 })
-    expect(fill({ ...read, hash: '{day}' }, { day: '2026-01-05T10:00:00Z' })).toMatchObject({ hash: '2026-01-05T10:00:00Z' })
+    expect(fill({ ...read, hash: '{day}' }, { day: '2026-01-05T10:00:00Z' })).toMatchObject({
+      hash: '2026-01-05T10:00:00Z',
+    })
   })
 
   test('that breaks the rule of a name or a key is refused, and not repeated', () => {
@@ -147,7 +156,11 @@ test('ada reaches neither adam nor what ada:x has', () => {
     grantedBytes([fill({ ...read, hash: template }, { sub: 'ada' })], need(hash)) !== undefined
   expect([granted('{sub}', 'ada'), granted('{sub}', 'adam'), granted('{sub}', 'ada:x')]).toEqual([true, false, false])
   const beginning = { beginsWith: '{sub}:' }
-  expect([granted(beginning, 'ada:1'), granted(beginning, 'adam:1'), granted(beginning, 'ada')]).toEqual([true, false, false])
+  expect([granted(beginning, 'ada:1'), granted(beginning, 'adam:1'), granted(beginning, 'ada')]).toEqual([
+    true,
+    false,
+    false,
+  ])
 })
 
 // Without this, one person would read what belongs to another whose claims only look alike.
@@ -169,7 +182,8 @@ test('what one person may touch is never what a template gives to another', () =
 
   /** What belongs to a person: the text of the filled template, followed by anything where only a beginning is granted. */
   const needOf = (grant: Json, more: string): Need => {
-    if (grant.bucket !== undefined) return { of: 'file', db: 'app', bucket: 'files', can: 'read', name: grant.prefix + more }
+    if (grant.bucket !== undefined)
+      return { of: 'file', db: 'app', bucket: 'files', can: 'read', name: grant.prefix + more }
     const hash = typeof grant.hash === 'string' ? grant.hash : grant.hash.beginsWith + more
     return { of: 'table', db: 'app', table: 'notes', can: 'read', hash }
   }
