@@ -90,8 +90,9 @@ const databasesOf = (port: number, home: string) => {
     },
     async empty(storeUrl: string) {
       await query(
-        `truncate cubby_idempotency_key, cubby_feed, cubby_change, cubby_record_8, cubby_blob_8, cubby_run_8, cubby_task_8, cubby_table_8, cubby_api_key_8, cubby_organization_8;
-         update cubby_store set file_mark = null, files_held_until = 0, organization_deleted = false`,
+        `truncate cubby_idempotency_key, cubby_feed, cubby_change, cubby_revoked_user, cubby_issuer, cubby_record_8, cubby_blob_8, cubby_run_8, cubby_task_8, cubby_table_8, cubby_api_key_8, cubby_organization_8;
+         update cubby_store set file_mark = null, files_held_until = 0, organization_deleted = false, user_epoch = 1,
+           swept_user_epoch = 0, swept_users_at = 0`,
         storeUrl,
       )
     },

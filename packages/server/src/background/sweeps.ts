@@ -11,7 +11,13 @@ const changesMax = 1_000
 export interface SweepOptions {
   maintenance: Pick<
     Maintenance,
-    'sweepExpired' | 'sweepStepRows' | 'sweepChanges' | 'purgeTables' | 'purgeOrganizations' | 'sweepIdempotencyKeys'
+    | 'sweepExpired'
+    | 'sweepStepRows'
+    | 'sweepChanges'
+    | 'purgeTables'
+    | 'purgeOrganizations'
+    | 'sweepIdempotencyKeys'
+    | 'sweepRevocations'
   >
   runs: Pick<Runs, 'sweepFinished'>
   now(): number
@@ -24,7 +30,7 @@ export interface SweepOptions {
 
 /**
  * Permanently removes data that can no longer be read or is no longer kept: expired records, old changes, finished runs,
- * idempotency keys, and deleted tables and organizations that can no longer be restored.
+ * idempotency keys, revocations of users, and deleted tables and organizations that can no longer be restored.
  * Each step is one small commit between the commits of writers. After a stop or a crash it continues at the next start.
  */
 export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }: SweepOptions): Background => {
@@ -36,6 +42,7 @@ export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }
     { step: () => maintenance.sweepChanges(heldNow(), changesMax), failed },
     { step: () => runs.sweepFinished(heldNow(), sweepRowsMax), failed },
     { step: () => maintenance.sweepIdempotencyKeys(heldNow(), sweepRowsMax), failed },
+    { step: () => maintenance.sweepRevocations(heldNow(), sweepRowsMax), failed },
     { step: () => maintenance.purgeTables(heldNow(), sweepRowsMax), failed },
     { step: () => maintenance.purgeOrganizations(heldNow(), sweepRowsMax), failed },
   ]

@@ -34,7 +34,8 @@ export interface WorkerChannel<Out = unknown, In = unknown> {
  * Methods that write throw CubbyError. `unavailable`, `storage_full`, `store_damaged`: nothing was applied.
  * `outcome_unknown`: the write may or may not have been applied. `revoked_api_key`, `table_not_found`, `bucket_not_found`,
  * `task_not_found`: the caller's key was revoked, or the table, bucket or task was deleted, before the write.
- * `invalid_api_key`: the caller's organization was deleted.
+ * `invalid_api_key`: the caller's organization was deleted. `revoked_token`, `expired_token`: the caller's user token is
+ * `revoked` or `forgotten` (`TokenState` in store/users.ts).
  */
 export interface Engine {
   /** The start-up line shows it: `sqlite 3.53.4`. */

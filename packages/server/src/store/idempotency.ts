@@ -15,6 +15,8 @@ export interface IdempotencyKey {
 export interface Once extends IdempotencyKey {
   /** The SHA-256 of the request in hex. */
   requestHash: string
+  /** The user whose key it is: see `hashUser`. Of more than `idempotencyKeysOfUserMax` of a user the oldest are removed earlier. */
+  userHash?: string | null
 }
 
 export interface KeptResult {

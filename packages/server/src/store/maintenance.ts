@@ -41,10 +41,15 @@ export interface Maintenance {
   purgeOrganizations(nowMs: number, rowsMax: number): Promise<number>
   /**
    * One step that removes at most `rowsMax` idempotency keys: those that were kept for `idempotencyKeyMs`, after the same grace
-   * period, and of an organization that has more than `keysMax` (default `idempotencyKeysMax`) the oldest. Returns 0 if there
-   * is nothing left to do, as `purgeTables`.
+   * period, and of an organization that has more than `keysMax` (default `idempotencyKeysMax`), or a user that has more than
+   * `keysOfUserMax` (default `idempotencyKeysOfUserMax`), the oldest. Returns 0 if there is nothing left to do, as `purgeTables`.
    */
-  sweepIdempotencyKeys(nowMs: number, rowsMax: number, keysMax?: number): Promise<number>
+  sweepIdempotencyKeys(nowMs: number, rowsMax: number, keysMax?: number, keysOfUserMax?: number): Promise<number>
+  /**
+   * Removes at most `rowsMax` revocations of users that are older than `revocationMs`, after the same grace period. The store
+   * keeps their highest epoch and their last time. Returns how many it removed.
+   */
+  sweepRevocations(nowMs: number, rowsMax: number): Promise<number>
   /**
    * One step that removes at most `rowsMax` entries of one log: those that are older than the table keeps them, after the same
    * grace period, and all of a log that was ended; but never the newest of those, so that a reader who has it can go on. The

@@ -8,6 +8,7 @@ import type { StoredTask } from '../core/tasks/task-changes.ts'
 import type { ApiKey } from './api-keys.ts'
 import type { Organization } from './organizations.ts'
 import type { Table } from './tables.ts'
+import type { Issuer } from './users.ts'
 
 /** An API key with the hash of its text. */
 export interface DumpedApiKey extends ApiKey {
@@ -65,6 +66,29 @@ export interface DumpedIdempotencyKey {
   orgId: number
   createdAtMs: number
   result: string
+  /** See `Once`. */
+  userHash: string | null
+}
+
+/** The numbers of user tokens: see store/users.ts. */
+export interface UserEpochs {
+  /** The user epoch. */
+  epoch: number
+  /** The highest epoch of a revocation that was swept, and the last time of one; 0 without one. */
+  sweptEpoch: number
+  sweptAtMs: number
+}
+
+export interface DumpedRevocation {
+  orgId: number
+  userHash: string
+  epoch: number
+  revokedAtMs: number
+}
+
+export interface DumpedIssuer extends Issuer {
+  /** See `IssuerToPut`. */
+  identity: string
 }
 
 /** A consistent snapshot of a whole store. Writes during the read do not change it. */
@@ -96,6 +120,11 @@ export interface Dump {
   runsOf(taskId: number): AsyncIterable<Run[]>
   /** Sorted by organization, time, scope and hash. */
   idempotencyKeys(): AsyncIterable<DumpedIdempotencyKey>
+  userEpochs(): Awaitable<UserEpochs>
+  /** Sorted by organization and user. */
+  revocations(): AsyncIterable<DumpedRevocation>
+  /** Sorted by organization and name. */
+  issuers(): AsyncIterable<DumpedIssuer>
   /** The logs of all tables: sorted by table, then by number, in chunks of bounded bytes. */
   changes(): AsyncIterable<DumpedChange[]>
   /** See `Files.readMark`. */
@@ -116,6 +145,11 @@ export interface LoadRows {
   tasks?: DumpedTask[]
   runs?: Run[]
   idempotencyKeys?: DumpedIdempotencyKey[]
+  /** No number of the store becomes lower. */
+  userEpochs?: UserEpochs
+  /** These replace those of the same users and names: they may have changed since an interrupted copy. */
+  revocations?: DumpedRevocation[]
+  issuers?: DumpedIssuer[]
   /** An entry that the log has under this number is left unchanged. */
   changes?: DumpedChange[]
 }

@@ -7,7 +7,7 @@ import { eventually } from '../harness.ts'
 // A tenant decides how much one kind of sweep has to do: records that expire as fast as they are removed, or a row on a damaged
 // page. The other kinds must go on beside it, otherwise nothing is removed for anybody.
 
-type Kind = 'expired' | 'changes' | 'runs' | 'keys' | 'tables' | 'organizations'
+type Kind = 'expired' | 'changes' | 'revocations' | 'runs' | 'keys' | 'tables' | 'organizations'
 
 let steps: Kind[]
 /** The result, or the error, of each step of a kind. */
@@ -21,6 +21,7 @@ beforeEach(() => {
   outcome = {
     expired: () => 0,
     changes: () => 0,
+    revocations: () => 0,
     runs: () => 0,
     keys: () => 0,
     tables: () => 0,
@@ -39,6 +40,7 @@ const start = (everyMs: number): void => {
       sweepExpired: step('expired'),
       sweepIdempotencyKeys: step('keys'),
       sweepChanges: step('changes'),
+      sweepRevocations: step('revocations'),
       purgeTables: step('tables'),
       purgeOrganizations: step('organizations'),
     },
@@ -60,7 +62,13 @@ test('an engine says how many expired records a step removes, if it is not the u
     rows.push(rowsMax)
     return 0
   }
-  const others = { sweepIdempotencyKeys: none, sweepChanges: none, purgeTables: none, purgeOrganizations: none }
+  const others = {
+    sweepIdempotencyKeys: none,
+    sweepChanges: none,
+    sweepRevocations: none,
+    purgeTables: none,
+    purgeOrganizations: none,
+  }
   for (const own of [{}, { sweepStepRows: 1_000 }]) {
     const count = rows.length
     sweeps = startSweeps({

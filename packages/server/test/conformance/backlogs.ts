@@ -56,7 +56,7 @@ export const loadBacklog = async (engine: Engine, wanted: Backlog): Promise<numb
     }))
     const runs = some.map(
       (taskId): Run => ({
-        ...{ seq: taskId, taskId, id: newRunId(), status, key: null, payload: '{}', runAtMs: startMs },
+        ...{ seq: taskId, taskId, id: newRunId(), status, key: null, user: null, payload: '{}', runAtMs: startMs },
         ...{ attempt: 1, progress: null, result: null, error: null, createdAtMs: startMs, updatedAtMs: startMs },
         ...{ finishedAtMs: null, ...lease, doneLease: null, held: false },
       }),

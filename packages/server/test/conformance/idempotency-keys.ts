@@ -20,6 +20,7 @@ export const idempotencyKey = (scope: Scope, name: string, result = '{}'): Dumpe
   requestHash: sha256(`request ${name}`),
   createdAtMs: startMs,
   result,
+  userHash: null,
 })
 
 const several = (scope: Scope, count: number): DumpedIdempotencyKey[] =>

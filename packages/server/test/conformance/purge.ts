@@ -79,6 +79,7 @@ export const purgeCases = (it: Case): void => {
       purgeOrganizations: async () => 0,
       sweepIdempotencyKeys: async () => 0,
       sweepChanges: async () => 0,
+      sweepRevocations: async () => 0,
     } satisfies SweepOptions['maintenance']
     const sweeps = startSweeps({
       maintenance: watched,

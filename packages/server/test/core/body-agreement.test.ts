@@ -114,7 +114,7 @@ const rangeText = objectText(
   2,
 )
 
-const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1))], true)
+const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1), 'cursor')], true)
 
 /** Parses and plans, because `hash` is checked when the table is known. */
 const planned = (members: Members): unknown =>

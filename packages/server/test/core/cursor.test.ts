@@ -37,7 +37,7 @@ const timeScan = (over: Partial<TimeScan> = {}): TimeScan => ({
 
 const secret = Buffer.from('000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f', 'hex')
 /** The secret of a store that version 0.1 made. */
-const seal = new CursorSeal([new TextSeal(secret)], true)
+const seal = new CursorSeal([new TextSeal(secret, 'cursor')], true)
 
 /** A cursor of version 0.1, as a client could forge it. */
 const forge = (content: unknown): string => Buffer.from(JSON.stringify(content)).toString('base64url')
@@ -111,7 +111,7 @@ describe('the cursor of a query', () => {
 
   test('is refused by a store with another key, and when any bit of it is changed', () => {
     const cursor = encodeScanCursor(seal, 1, byteScan(), { range: 'sa', id: 3 })
-    const other = new CursorSeal([new TextSeal(Buffer.alloc(32, 7))], true)
+    const other = new CursorSeal([new TextSeal(Buffer.alloc(32, 7), 'cursor')], true)
     expect(refused(() => decodeScanCursor(other, cursor, 1, byteScan()))).toEqual(invalidCursor)
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     for (let at = 0; at < cursor.length; at++) {
@@ -134,7 +134,7 @@ describe('the cursor of a query', () => {
   })
 
   test('of version 0.1 is refused by a store that never gave one out: by trying them ids could be found out', () => {
-    const fresh = new CursorSeal([new TextSeal(secret)], false)
+    const fresh = new CursorSeal([new TextSeal(secret, 'cursor')], false)
     const plain = forge([1, scanFingerprint(1, byteScan()), 'sa', 3])
     expect(decodeScanCursor(seal, plain, 1, byteScan())).toEqual({ range: 'sa', id: 3 })
     expect(refused(() => decodeScanCursor(fresh, plain, 1, byteScan()))).toEqual(invalidCursor)

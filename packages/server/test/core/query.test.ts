@@ -15,7 +15,7 @@ const tableId = 7
 const indices: Indices = { i1: { hashField: 'status', rangeField: 'createdAt' }, i3: { hashField: 'owner' } }
 const noIds = { lowId: 0, highId: 0 }
 
-const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1))], false)
+const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1), 'cursor')], false)
 const plan = (members: Members) => planQuery(parseQuery(members), tableId, indices, seal)
 
 describe('the three forms', () => {

@@ -8,7 +8,7 @@ import { encodeIndexValue } from '../../src/core/tables/index-value.ts'
 import { edgeString } from './arbitraries.ts'
 import { compareScalars, compareStrings } from './value-order.ts'
 
-const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1))], false)
+const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1), 'cursor')], false)
 
 interface Row {
   /** The range key, the encoded index range, or `updatedAt`. */

@@ -37,7 +37,7 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_schedule', /^schedule\.(cron|timezone) (has|is ".*)/],
 ]
 
-const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1))], true)
+const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1), 'cursor')], true)
 
 const everyIndex: Indices = Object.fromEntries(slots.map((slot) => [slot, { hashField: 'a', rangeField: 'b' }]))
 

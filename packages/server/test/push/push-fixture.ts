@@ -95,6 +95,7 @@ export const http = (status: number, body: string | Uint8Array = '', headers = '
   ])
 
 export const aRun = (changes: Partial<Run> = {}): Run => ({
+  user: null,
   ...{ seq: 1, taskId: 1, id: 'run_1', status: 'running', key: null, payload: '{"to":"ada"}', runAtMs: 0, attempt: 3 },
   ...{ progress: null, result: null, error: null, createdAtMs: 0, updatedAtMs: 0, finishedAtMs: null },
   ...{ lease: 'lease_1', leaseUntilMs: 0, doneLease: null, held: false },

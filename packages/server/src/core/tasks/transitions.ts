@@ -14,6 +14,7 @@ const runAtOf = ({ at }: NewRun, nowMs: number): number => ('runAtMs' in at ? at
 /** `held`: another run of its key is running. */
 export const createRun = (seq: number, taskId: number, run: NewRun, held: boolean, nowMs: number): Run => ({
   ...{ seq, taskId, id: run.id, status: 'queued', key: run.key, payload: run.payload, runAtMs: runAtOf(run, nowMs) },
+  user: run.user ?? null,
   ...{ attempt: 0, progress: null, result: null, error: null },
   ...{ createdAtMs: nowMs, updatedAtMs: nowMs, finishedAtMs: null },
   ...{ lease: null, leaseUntilMs: null, doneLease: null, held },

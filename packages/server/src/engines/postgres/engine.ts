@@ -26,6 +26,8 @@ import type { Registry } from './registry/registry.ts'
 import { RegistryCache } from './registry/registry-cache.ts'
 import { PostgresSecrets } from './registry/secrets.ts'
 import { PostgresBuckets, PostgresTables } from './registry/tables.ts'
+import { UserCache } from './registry/user-cache.ts'
+import { PostgresUsers } from './registry/users.ts'
 import { PostgresRuns } from './runs/runs.ts'
 import { type PostgresSettings, postgresFlags } from './settings.ts'
 import { PostgresTasks } from './tasks/tasks.ts'
@@ -145,6 +147,7 @@ class PostgresEngine implements Engine {
   readonly organizations: PostgresOrganizations
   readonly apiKeys: PostgresApiKeys
   readonly secrets: PostgresSecrets
+  readonly users: PostgresUsers
   readonly tables: PostgresTables
   readonly buckets: PostgresBuckets
   readonly records: PostgresRecords
@@ -170,6 +173,7 @@ class PostgresEngine implements Engine {
     const registry: Registry = {
       db,
       cache: new RegistryCache(db, leaseMs),
+      users: new UserCache(db, leaseMs),
       awaitLeaseExpiry: () => awaitLeaseExpiry({ db, leaseMs, log }),
     }
     const { namesManyTables, putsFromArrays, guardsWrites, pipelinesAreTransactions } = dialect
@@ -182,6 +186,7 @@ class PostgresEngine implements Engine {
     this.organizations = new PostgresOrganizations(registry)
     this.apiKeys = new PostgresApiKeys(registry, this.idempotencyKeys)
     this.secrets = new PostgresSecrets(registry)
+    this.users = new PostgresUsers(registry)
     this.tables = new PostgresTables(registry, logs)
     this.buckets = new PostgresBuckets(registry)
     this.records = new PostgresRecords(db, dialect, guard, this.idempotencyKeys, logs)
@@ -197,7 +202,10 @@ class PostgresEngine implements Engine {
       db,
       putsFromArrays,
       openLongSession,
-      onSecrets: () => registry.cache.forgetLease(),
+      onRegistry: () => {
+        registry.cache.forgetLease()
+        registry.users.forgetLease()
+      },
     })
     this.statistics = new PostgresStatistics(db)
     this.measures = new PostgresMeasures(db, pool, dialect, () => this.maintenance.changesKept)

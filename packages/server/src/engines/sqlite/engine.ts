@@ -24,6 +24,7 @@ import { sqliteIdempotencyKeys } from './registry/idempotency-keys.ts'
 import { sqliteOrganizations } from './registry/organizations.ts'
 import { sqliteSecrets } from './registry/secrets.ts'
 import { sqliteBuckets, sqliteTables } from './registry/tables.ts'
+import { sqliteUsers } from './registry/users.ts'
 import { sqliteRuns } from './runs/runs.ts'
 import type { SqliteSettings } from './settings.ts'
 import { sqliteTasks } from './tasks/tasks.ts'
@@ -89,6 +90,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
       organizations: sqliteOrganizations(store),
       apiKeys: sqliteApiKeys(store),
       secrets: sqliteSecrets(store),
+      users: sqliteUsers(store),
       tables: sqliteTables(store),
       buckets: sqliteBuckets(store),
       records: sqliteRecords(store),

@@ -7,7 +7,7 @@ import type { Damage } from './disk/damage.ts'
 import { FileWatch } from './disk/file-watch.ts'
 import { acceptsUnchecked } from './maintenance/add-checksums.ts'
 import { RowCheck } from './records/row-check.ts'
-import { RegistryCache, registryLeaseMs } from './registry/registry-cache.ts'
+import { leaseMarginMs, RegistryCache, registryLeaseMs } from './registry/registry-cache.ts'
 import type { Fence } from './registry/registry-writes.ts'
 import { Snapshot } from './snapshot.ts'
 import { makesCachesStale } from './write/command.ts'
@@ -88,14 +88,21 @@ export class OpenStore {
     return this.orExplain(() => this.registry.epoch())
   }
 
+  /** For a guest: a server on the same store uses what it has cached until its lease ends. */
+  async awaitLeaseExpiry(): Promise<void> {
+    if (this.role === 'guest') await Bun.sleep(registryLeaseMs + leaseMarginMs)
+  }
+
   fence(caller: Caller, table?: Table): Fence {
     const epoch = caller.apiKey?.epoch ?? this.epoch()
+    const user = caller.apiKey?.user
     return {
       epoch: table === undefined ? epoch : Math.min(epoch, table.epoch),
       orgId: caller.orgId,
       keySeq: caller.apiKey?.seq ?? null,
       tableId: table?.id ?? null,
       once: caller.once,
+      user: user && { ...user.mark, shareSeq: user.shareSeq },
     }
   }
 }

@@ -270,7 +270,8 @@ export const applyBatchOperation = defineOperation({
   summary: 'Put and delete several records at once, and add and finish runs',
   keyNeeded: 'write',
   grants: {
-    of: 'table',
+    // A batch may have runs alone: then nothing of the table is needed.
+    of: 'database',
     can: 'read',
     needs: ({ db, table, operations }: ApplyBatchInput) =>
       operations.map((operation, i) =>

@@ -45,6 +45,9 @@ export const copyStore = async (from: Dump, to: Engine, onProgress: (rows: numbe
   await to.transfer.load({ secrets: await from.secrets() })
   await to.transfer.load({ organizations: await from.organizations() })
   for await (const apiKeys of inChunks(from.apiKeys())) await to.transfer.load({ apiKeys })
+  await to.transfer.load({ userEpochs: await from.userEpochs() })
+  for await (const revocations of inChunks(from.revocations())) await to.transfer.load({ revocations })
+  for await (const issuers of inChunks(from.issuers())) await to.transfer.load({ issuers })
   for await (const tables of inChunks(from.tables())) await to.transfer.load({ tables })
   for await (const blobs of inChunks(blobsOf(from), blobsPerLoad)) await to.transfer.load({ blobs })
   let copied = 0
@@ -132,6 +135,12 @@ export async function* compareStores(ours: Dump, theirs: Dump): AsyncIterable<st
   }
   const key = await firstDifference(ours.apiKeys(), theirs.apiKeys(), shownRow)
   if (key !== undefined) yield `the API keys differ, first at ${(key[0] ?? key[1])!.id}`
+  if (shownDeep(await ours.userEpochs()) !== shownDeep(await theirs.userEpochs())) yield 'the user epochs differ'
+  const revocation = await firstDifference(ours.revocations(), theirs.revocations(), shownDeep)
+  if (revocation !== undefined)
+    yield `the revoked users differ, first of organization ${(revocation[0] ?? revocation[1])!.orgId}`
+  const issuer = await firstDifference(ours.issuers(), theirs.issuers(), shownDeep)
+  if (issuer !== undefined) yield `the issuers differ, first at ${(issuer[0] ?? issuer[1])!.name}`
   const table = await firstDifference(ours.tables(), theirs.tables(), shownRow)
   if (table !== undefined) yield `the tables differ, first at ${nameOf((table[0] ?? table[1])!)}`
   const blob = await firstDifference(blobsOf(ours), blobsOf(theirs), shownRow)

@@ -54,7 +54,7 @@ test('a query refuses each malformed field by its name', () => {
 })
 
 test('a cursor belongs to its task, status, range and direction', () => {
-  const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1))], false)
+  const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1), 'cursor')], false)
   const queryOf = (more: object) => parseRunQuery({ status: 'failed', range: { gte: 5 }, ...more })
   const { whole, fingerprint } = planRunQuery(queryOf({}), 7, seal)
   const cursor = encodeScanCursor(seal, 7, whole, { range: 9, id: 3 }, fingerprint)

@@ -47,6 +47,7 @@ describe('a new run', () => {
   test('is queued, with no attempt, and due now, after its delay, or at its time, even a past one', () => {
     expect(queued()).toEqual({
       ...{ seq: 1, taskId: 7, id: 'a', status: 'queued', key: null, payload: '{"n":1}', runAtMs: now, attempt: 0 },
+      user: null,
       ...{ progress: null, result: null, error: null, createdAtMs: now, updatedAtMs: now, finishedAtMs: null },
       ...{ lease: null, leaseUntilMs: null, doneLease: null, held: false },
     })

@@ -4,9 +4,10 @@ import type { Caller } from '../../../store/api-keys.ts'
 import type { RecordOperation, WriteResult } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import { toBytesOrNull } from '../connection/bytes.ts'
-import { holderOf, type Transaction } from '../connection/database.ts'
+import { holderOf, type Transaction, tokenOf } from '../connection/database.ts'
 import { type BoundStatement, bind } from '../connection/driver.ts'
 import { isDuplicate, unavailable } from '../connection/failure.ts'
+import { requireToken, tokenStateStatement } from '../connection/user-guard.ts'
 import { keyValues } from '../records/lock-order.ts'
 import type { PatchTurns } from '../records/patch-turns.ts'
 import { drawIds, idStride, insertRow, lockRow, removeRow, replaceRow } from '../records/statements.ts'
@@ -119,13 +120,12 @@ export class LoggedWrites {
 
   /** Writes the calls in one transaction. */
   async #commit(table: Table, calls: Call[]): Promise<Outcome[]> {
+    // The calls may be of several users: each token is confirmed under the lock of the counter.
+    const holder = { ...holderOf(calls[0]!.caller), token: undefined }
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       try {
-        return await this.#logs.runInTurn(
-          holderOf(calls[0]!.caller),
-          [table.id],
-          calls[0]!.nowMs,
-          (transaction, logs) => this.#apply(transaction, logs, table, calls),
+        return await this.#logs.runInTurn(holder, [table.id], calls[0]!.nowMs, (transaction, logs) =>
+          this.#apply(transaction, logs, table, calls),
         )
       } catch (error) {
         if (!isDuplicate(error)) throw error
@@ -136,26 +136,30 @@ export class LoggedWrites {
 
   async #apply(transaction: Transaction, logs: OpenLogs, table: Table, calls: Call[]): Promise<Outcome[]> {
     const callers = new Map(calls.map(({ caller }) => [caller.apiKey?.seq, caller]))
+    const tokens = calls.map(({ caller }) => tokenOf(caller))
     const operations = calls.flatMap((call) => call.operations)
     const group = new RecordGroup(operations, (length) => this.#patchTurns.note(table, length))
     const draws = Math.ceil(group.idsMax / idStride)
     const answers = await transaction.send(
       ...logs.locks,
       ...[...callers.values()].map((caller) => stateStatement(caller, table)),
+      ...tokens.flatMap((token) => (token === undefined ? [] : [tokenStateStatement(token)])),
       ...Array.from({ length: draws }, () => bind(drawIds)),
       ...group.states.map((state) => bind(lockRow, ...keyValues(table, state), state.isPatched ? 't' : 'f')),
     )
     const behind = logs.takeLocks(answers).map(({ rows }) => rows[0])
     const states = new Map([...callers.keys()].map((keySeq) => [keySeq, behind.shift()!]))
+    const tokenStates = tokens.map((token) => token && behind.shift()!)
     const ids = behind
       .splice(0, draws)
       .flatMap((row) => Array.from({ length: idStride }, (_, i) => Number(row![0]) + i))
     group.take(ids, behind)
     const outcomes: Outcome[] = []
     let doneUnits = 0
-    for (const { caller, operations, nowMs } of calls) {
+    for (const [i, { caller, operations, nowMs }] of calls.entries()) {
       try {
         requireActive(table, states.get(caller.apiKey?.seq)!)
+        if (tokenStates[i] !== undefined) requireToken(tokenStates[i])
         const result = group.apply(operations, nowMs)
         outcomes.push({ result })
         doneUnits += lengthOfPatches(result)

@@ -1,12 +1,14 @@
+import { CubbyError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Holder } from '../../../core/shares.ts'
-import type { Caller } from '../../../store/api-keys.ts'
+import { type Caller, shareOf } from '../../../store/api-keys.ts'
 import type { Dialect } from '../dialect.ts'
 import { Coalescer, type CoalescerOptions } from './coalescer.ts'
 import type { BoundStatement, Session, StatementResult } from './driver.ts'
 import { isDuplicate, isLost, isRaised, isRetryable, isUndone, ofWorker, toCallersError } from './failure.ts'
 import { isUnreachable, LostPart } from './lost-part.ts'
 import type { Pool } from './pool.ts'
+import { requireToken, type TokenUse, tokenGuardStatement, tokenStateStatement } from './user-guard.ts'
 
 const attemptsMax = 6
 /** A call is tried on at most this many connections if each of them turns out to be broken. */
@@ -42,7 +44,19 @@ export const anybody: Holder = { orgId: 0, keySeq: 1 }
 export const visitor: Holder = { orgId: 0, keySeq: 2 }
 /** Queries of the registry take turns by organization only, whichever API key asks. */
 export const organization = (orgId: number): Holder => ({ orgId, keySeq: 0 })
-export const holderOf = ({ orgId, apiKey }: Caller): Holder => ({ orgId, keySeq: apiKey?.seq ?? 0 })
+
+/** A caller who writes. Nothing is written with a user token that is not valid. */
+export interface Writer extends Holder {
+  token?: TokenUse
+}
+
+export const tokenOf = ({ orgId, apiKey }: Caller): TokenUse | undefined =>
+  apiKey?.user && { orgId, mark: apiKey.user.mark }
+
+export const holderOf = (caller: Caller): Writer => {
+  const { orgId, apiKey } = caller
+  return { orgId, keySeq: apiKey === undefined ? 0 : shareOf(apiKey), token: tokenOf(caller) }
+}
 
 /**
  * Runs pipelines on the pool. It retries, a bounded number of times, only pipelines that the server rolled back or never
@@ -144,7 +158,7 @@ export class Database {
   ): Coalescer<Call> {
     const recover = async (holder: Holder, call: Call, error: unknown, alone: boolean): Promise<StatementResult> => {
       // One failing call rolls back the whole group, so each is retried alone, if the rollback is certain.
-      const again = alone ? isRetryable(error) || isLost(error) : true
+      const again = alone ? isRetryable(error) || isLost(error) || isRaised(error) : true
       if (!again || !isUndone(error, commits)) throw toCallersError(error, commits)
       const [result] = await (commits ? this.write(holder, stepOf(call)) : this.read(holder, stepOf(call)))
       return result!
@@ -156,15 +170,52 @@ export class Database {
    * Runs one transaction in one round trip. An error that a statement raised on purpose, or a duplicate, is thrown as it is:
    * see `isRaised` and `isDuplicate`.
    */
-  write(holder: Holder, ...bound: BoundStatement[]): Promise<StatementResult[]> {
-    if (bound.length > 1 && !this.#dialect.pipelinesAreTransactions) {
-      return this.transaction(holder, ({ commit }) => commit(...bound))
+  async write(writer: Writer, ...bound: BoundStatement[]): Promise<StatementResult[]> {
+    const { token } = writer
+    if ((bound.length > 1 || token !== undefined) && !this.#dialect.pipelinesAreTransactions) {
+      return this.transaction(writer, ({ commit }) => commit(...bound))
     }
-    return this.#attempt(holder, true, (session) => this.send(session, bound))
+    if (token === undefined) return this.#attempt(writer, true, (session) => this.send(session, bound))
+    const guarded = [...bound, tokenGuardStatement(token)]
+    const sending = this.#attempt(writer, true, (session) => this.send(session, guarded))
+    return (await this.#explainRefusal(writer, token, sending)).slice(0, -1)
   }
 
   /** Runs a change that must read before it writes. Without `commit`, the transaction is rolled back. */
-  async transaction<T>(holder: Holder, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async transaction<T>(writer: Writer, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const { token } = writer
+    if (token === undefined) return this.#transaction(writer, work)
+    let isWritten = false
+    const running = this.#transaction(writer, ({ send, commit }) => {
+      isWritten = false
+      const commitGuarded: Read = async (...bound) => {
+        const results = await commit(...bound, tokenGuardStatement(token))
+        isWritten = true
+        return results.slice(0, -1)
+      }
+      return work({ send, commit: commitGuarded })
+    })
+    const result = await this.#explainRefusal(writer, token, running)
+    if (!isWritten) await this.#requireToken(writer, token)
+    return result
+  }
+
+  /** A refusal tells of what is stored, so it needs a valid token too. */
+  async #explainRefusal<T>(holder: Holder, token: TokenUse, change: Promise<T>): Promise<T> {
+    try {
+      return await change
+    } catch (error) {
+      if (isRaised(error) || isRefusal(error)) await this.#requireToken(holder, token)
+      throw error
+    }
+  }
+
+  async #requireToken(holder: Holder, token: TokenUse): Promise<void> {
+    const [state] = await this.read(holder, tokenStateStatement(token))
+    requireToken(state!.rows[0]!)
+  }
+
+  async #transaction<T>(holder: Holder, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     let committing = false
     const run = async (session: Session): Promise<T> => {
       committing = false
@@ -216,3 +267,7 @@ export class Database {
     }
   }
 }
+
+/** The database has answered, and what is stored does not allow the change. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof CubbyError && !['unavailable', 'outcome_unknown', 'storage_full'].includes(error.code)

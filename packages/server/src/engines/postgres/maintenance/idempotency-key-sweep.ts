@@ -1,3 +1,4 @@
+import { ExcessUserKeys } from '../../../core/excess-user-keys.ts'
 import { ExcessKeys } from '../../../core/idempotency-excess.ts'
 import { idempotencyKeyMs, sweepGraceMs } from '../../../core/limits.ts'
 import { type Database, noOrg } from '../connection/database.ts'
@@ -15,6 +16,23 @@ const findOldKeysOf: Statement = {
   name: 'find_old_idempotency_keys_of_org',
   text: `select ${columns} from cubby_idempotency_key e where e.org_id = $1::bigint and e.created_at < $2::bigint
     order by e.created_at limit $3::bigint`,
+}
+
+/** $1 organization and $2 user, $3 keys at most. */
+const findOldKeysOfUser: Statement = {
+  name: 'find_old_idempotency_keys_of_user',
+  text: `select ${columns} from cubby_idempotency_key e where e.org_id = $1::bigint and e.user_hash = $2
+    order by e.created_at limit $3::bigint`,
+}
+
+/** Counts the first $3 keys of users after the organization $1 and the user $2. */
+const countOfUsers: Statement = {
+  name: 'count_idempotency_keys_of_users',
+  text: `select k.org_id, k.user_hash, count(*) from (
+      select e.org_id, e.user_hash from cubby_idempotency_key e
+      where e.user_hash is not null and (e.org_id, e.user_hash) > ($1::bigint, $2)
+      order by e.org_id, e.user_hash limit $3::bigint
+    ) as k group by k.org_id, k.user_hash order by k.org_id, k.user_hash`,
 }
 
 /** $1 the id and $2 the kind of what the keys belong to, $3 their hashes in hex. Those that were stored again since are newer than $4. */
@@ -38,6 +56,7 @@ const keyAfter: Statement = {
 export class IdempotencyKeySweep {
   readonly #db: Database
   readonly #excess: ExcessKeys
+  readonly #excessOfUsers: ExcessUserKeys
 
   constructor(db: Database) {
     this.#db = db
@@ -51,16 +70,27 @@ export class IdempotencyKeySweep {
       removeOlder: ({ orgId, createdAtMs }, rowsMax) =>
         this.#remove(bind(findOldKeysOf, orgId, createdAtMs, rowsMax), createdAtMs),
     })
+    this.#excessOfUsers = new ExcessUserKeys({
+      countAfter: async (from, keysMax) => {
+        const [counted] = await db.read(noOrg, bind(countOfUsers, from?.orgId ?? 0, from?.userHash ?? '', keysMax))
+        return counted!.rows.map(([orgId, userHash, count]) => ({
+          ...{ orgId: Number(orgId), userHash: userHash!, count: Number(count) },
+        }))
+      },
+      removeOldest: ({ orgId, userHash }, keys) => this.#remove(bind(findOldKeysOfUser, orgId, userHash, keys)),
+    })
   }
 
-  async step(nowMs: number, rowsMax: number, keysMax: number): Promise<number> {
+  async step(nowMs: number, rowsMax: number, keysMax: number, keysOfUserMax: number): Promise<number> {
     const beforeMs = nowMs - idempotencyKeyMs - sweepGraceMs + 1
     const removed = await this.#remove(bind(findOldKeys, beforeMs, rowsMax), beforeMs)
-    return removed > 0 ? removed : this.#excess.step(nowMs, rowsMax, keysMax)
+    if (removed > 0) return removed
+    const excess = await this.#excess.step(nowMs, rowsMax, keysMax)
+    return excess > 0 ? excess : this.#excessOfUsers.step(nowMs, rowsMax, keysOfUserMax)
   }
 
   /** Returns the number of keys that were found: another process may have removed them. */
-  async #remove(find: BoundStatement, beforeMs: number): Promise<number> {
+  async #remove(find: BoundStatement, beforeMs = Number.MAX_SAFE_INTEGER): Promise<number> {
     const [found] = await this.#db.read(noOrg, find)
     const { rows } = found!
     for (const ofOne of Map.groupBy(rows, ([scopeId, scopeKind]) => `${scopeId} ${scopeKind}`).values()) {

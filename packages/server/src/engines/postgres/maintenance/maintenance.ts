@@ -1,6 +1,13 @@
 import { entryKind } from '../../../core/changes/log-entry.ts'
 import { deadUntilMs } from '../../../core/files/file-changes.ts'
-import { idempotencyKeysMax, recoveryMs, sweepGraceMs, sweepRowsMax } from '../../../core/limits.ts'
+import {
+  idempotencyKeysMax,
+  idempotencyKeysOfUserMax,
+  recoveryMs,
+  revocationMs,
+  sweepGraceMs,
+  sweepRowsMax,
+} from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
 import { ChangeSweep } from '../changes/change-sweep.ts'
@@ -14,6 +21,7 @@ import { isRaised } from '../connection/failure.ts'
 import { Postponed } from '../connection/lost-part.ts'
 import { blobOfEntry, isFile, makeDead, makeDeadAll } from '../files/statements.ts'
 import { isLoggedSql, raising } from '../records/statements.ts'
+import { epochValues, raiseUserEpochs } from '../registry/user-rows.ts'
 import { anyRun, removeRuns } from '../runs/statements.ts'
 import { removeTask } from '../tasks/statements.ts'
 import { checkStore } from './check.ts'
@@ -132,6 +140,15 @@ const purges = {
 }
 
 type PurgedKind = keyof typeof purges
+
+/** $1 before this time, $2 rows at most. It returns their epochs and times. */
+const removeOldRevocations: Statement = {
+  name: 'remove_old_revocations',
+  text: `delete from cubby_revoked_user as u using (
+      select e.org_id, e.user_hash from cubby_revoked_user e where e.revoked_at <= $1::bigint
+      order by e.revoked_at limit $2::bigint for update skip locked
+    ) as x where u.org_id = x.org_id and u.user_hash = x.user_hash returning u.epoch, u.revoked_at`,
+}
 
 const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_table_8 where id = $1::bigint' }
 
@@ -362,15 +379,35 @@ export class PostgresMaintenance implements Maintenance {
       const removed = await send(
         bind(organizations.removeKeys, id, rowsMax),
         bind(organizations.removeIdempotencyKeys, id, rowsMax),
+        bind(organizations.removeRevocations, id, rowsMax),
       )
       const isLast = removed.every(({ count }) => count < rowsMax)
-      await commit(...(isLast ? [bind(organizations.removeOrganization, id)] : []))
+      const last = [bind(organizations.removeIssuers, id), bind(organizations.removeOrganization, id)]
+      await commit(...(isLast ? last : []))
       return removed.reduce((sum, { count }) => sum + count, 1)
     })
   }
 
-  async sweepIdempotencyKeys(nowMs: number, rowsMax: number, keysMax = idempotencyKeysMax): Promise<number> {
-    return this.#idempotencyKeys.step(await this.#now(nowMs), rowsMax, keysMax)
+  async sweepIdempotencyKeys(
+    nowMs: number,
+    rowsMax: number,
+    keysMax = idempotencyKeysMax,
+    keysOfUserMax = idempotencyKeysOfUserMax,
+  ): Promise<number> {
+    return this.#idempotencyKeys.step(await this.#now(nowMs), rowsMax, keysMax, keysOfUserMax)
+  }
+
+  /** Several processes sweep at once: each skips the rows that another one has locked. */
+  async sweepRevocations(nowMs: number, rowsMax: number): Promise<number> {
+    const beforeMs = (await this.#now(nowMs)) - revocationMs - sweepGraceMs
+    return this.#options.db.transaction(noOrg, async ({ send, commit }) => {
+      const [removed] = await send(bind(removeOldRevocations, beforeMs, rowsMax))
+      const { rows, count } = removed!
+      if (count === 0) return 0
+      const [sweptEpoch, sweptAtMs] = [0, 1].map((column) => Math.max(...rows.map((row) => Number(row[column]))))
+      await commit(bind(raiseUserEpochs, ...epochValues({ epoch: 0, sweptEpoch: sweptEpoch!, sweptAtMs: sweptAtMs! })))
+      return count
+    })
   }
 
   async sweepChanges(nowMs: number, rowsMax: number): Promise<number> {

@@ -53,6 +53,20 @@ export const removeIdempotencyKeys: Statement = {
     ) as x where i.scope_id = $1::bigint and i.scope_kind = x.scope_kind and i.key_hash = x.key_hash`,
 }
 
+/** $2 rows at most. */
+export const removeRevocations: Statement = {
+  name: 'remove_revocations_of_org',
+  text: `delete from cubby_revoked_user as u using (
+      select e.user_hash from cubby_revoked_user e where e.org_id = $1::bigint limit $2::bigint
+    ) as x where u.org_id = $1::bigint and u.user_hash = x.user_hash`,
+}
+
+/** An organization has few. */
+export const removeIssuers: Statement = {
+  name: 'remove_issuers_of_org',
+  text: 'delete from cubby_issuer as i where i.org_id = $1::bigint',
+}
+
 export const removeOrganization: Statement = {
   name: 'remove_org',
   text: 'delete from cubby_organization_8 where id = $1::bigint',

@@ -171,9 +171,12 @@ const sequencesOf02 = [
 const addedIn8 = [
   'alter table cubby_api_key_8 add column rolled_from text, add column rolled_to text',
   `create table cubby_idempotency_key (scope_id bigint not null, scope_kind text collate "C" not null, key_hash bytea not null,
-     request_hash bytea not null, org_id bigint not null, created_at bigint not null, result text not null)`,
+     request_hash bytea not null, org_id bigint not null, created_at bigint not null, result text not null,
+     user_hash text collate "C")`,
   'create index cubby_idempotency_key_by_org on cubby_idempotency_key (org_id, created_at)',
   'create index cubby_idempotency_key_by_time on cubby_idempotency_key (created_at)',
+  `create index cubby_idempotency_key_by_user on cubby_idempotency_key (org_id, user_hash, created_at)
+     where user_hash is not null`,
   'alter table cubby_idempotency_key add primary key (scope_id, scope_kind, key_hash)',
   `alter table cubby_table_8 add column keep_hours bigint, add column changes_since bigint,
      add column followers text not null default '[]'`,
@@ -183,6 +186,15 @@ const addedIn8 = [
   'create table cubby_feed (table_id bigint primary key, seq bigint not null) with (fillfactor = 20)',
   `create table cubby_change (table_id bigint not null, seq bigint not null, at_ms bigint not null, kind bigint not null,
      hash_key bytea not null, range_key bytea not null, version bigint not null, primary key (table_id, seq))`,
+  `alter table cubby_store add column user_epoch bigint not null default 1,
+     add column swept_user_epoch bigint not null default 0, add column swept_users_at bigint not null default 0`,
+  'alter table cubby_run_8 add column user_name text',
+  `create table cubby_revoked_user (org_id bigint not null, user_hash text collate "C" not null, epoch bigint not null,
+     revoked_at bigint not null, primary key (org_id, user_hash))`,
+  'create index cubby_revoked_user_by_time on cubby_revoked_user (revoked_at)',
+  `create table cubby_issuer (org_id bigint not null, name text collate "C" not null, declaration text not null,
+     identity bytea not null, created_at bigint not null, updated_at bigint not null, epoch bigint not null,
+     primary key (org_id, name))`,
 ]
 const distributedIn8 = [
   ['cubby_idempotency_key', 'scope_id'],
@@ -206,7 +218,11 @@ const migrateTo8 = async (session: Session, dialect: Dialect): Promise<void> => 
       await session.run(`select create_distributed_table('${table}', '${column}', colocate_with => 'cubby_record_8')`)
     }
   }
-  await copyRights(session, 'cubby_record_8', 'cubby_idempotency_key, cubby_feed, cubby_change')
+  await copyRights(
+    session,
+    'cubby_record_8',
+    'cubby_idempotency_key, cubby_feed, cubby_change, cubby_revoked_user, cubby_issuer',
+  )
 }
 
 /** Citus does not rename constraints of a distributed table, but the index of a primary key it does. */

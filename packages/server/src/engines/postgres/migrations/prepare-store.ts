@@ -14,7 +14,15 @@ import { currentSchema, schemaVersion } from './schema.ts'
 const setupLock = 0x43756279
 
 const renamed = ['organization', 'api_key', 'table', 'record', 'blob', 'task', 'run']
-const tables = ['store', 'idempotency_key', 'feed', 'change', ...renamed.map((table) => `${table}_8`)]
+const tables = [
+  'store',
+  'idempotency_key',
+  'feed',
+  'change',
+  'revoked_user',
+  'issuer',
+  ...renamed.map((table) => `${table}_8`),
+]
 const tablesOf01 = ['organizations', 'api_keys', 'tables', 'records']
 
 /** Describes the transaction that a set-up or migration waits for: the oldest that holds one of the store's locks. */

@@ -18,9 +18,10 @@ import type { NewEntry, TableLogs } from '../changes/table-logs.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { toBytes, toBytesOrNull, toHex } from '../connection/bytes.ts'
 import type { Coalescer } from '../connection/coalescer.ts'
-import { type Database, holderOf } from '../connection/database.ts'
+import { type Database, holderOf, tokenOf } from '../connection/database.ts'
 import type { BoundStatement, Row, Session, Statement, StatementResult, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
+import { tokenGuardStatement } from '../connection/user-guard.ts'
 import type { Dialect } from '../dialect.ts'
 import { commitOnce, type PostgresIdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { compareKeys, inLockOrder, keyValues } from './lock-order.ts'
@@ -77,6 +78,13 @@ interface PutCall {
   put: PutOperation
   nowMs: number
 }
+
+/** A token that is not valid fails all puts that are sent together: then each is sent alone. */
+const tokenGuards = (calls: PutCall[]): BoundStatement[] =>
+  calls.flatMap(({ caller }) => {
+    const token = tokenOf(caller)
+    return token === undefined ? [] : [tokenGuardStatement(token)]
+  })
 
 /** Makes the arrays of `putBatch`, `putMany` and `putTogether`. `places` are the positions among the operations. */
 const rowArrays = (puts: PutOperation[], positions: number[], nowsMs: number[]): Value[] => [
@@ -439,7 +447,7 @@ export class RecordWrites {
 
   /** Returns one result for each call, the same as if it had been sent alone. */
   async #putTogether(session: Session, calls: PutCall[]): Promise<StatementResult[]> {
-    if (calls.length === 1) return this.#db.send(session, [this.#putAloneStatement(calls[0]!)])
+    if (calls.length === 1) return this.#db.send(session, [this.#putAloneStatement(calls[0]!), ...tokenGuards(calls)])
     const sorted = calls
       .map((call, position) => ({ ...call, position }))
       .sort((a, b) => a.table.id - b.table.id || compareKeys(a.put, b.put))
@@ -453,7 +461,7 @@ export class RecordWrites {
       bigintArray(sorted.map(({ caller }) => caller.apiKey?.seq ?? null)),
     ]
     const values = [nowSeconds(calls[0]!.nowMs), ...rows, ...guards]
-    const [result] = await this.#db.send(session, [{ statement: sql.putTogether, values }])
+    const [result] = await this.#db.send(session, [{ statement: sql.putTogether, values }, ...tokenGuards(calls)])
     const versions = new Map(result!.rows.map(([hash, range, version, id]) => [`${id}${hash}${range}`, version!]))
     return calls.map(({ table, put }) => {
       const version = versions.get(`${table.id}${toHex(put.hashKey)}${toHex(put.rangeKey)}`)

@@ -16,8 +16,9 @@ const findKept: Statement = {
 /** It waits for another transaction that keeps a result under the same key. No row means that one has. */
 const insertKept: Statement = {
   name: 'keep_idempotency_key',
-  text: `insert into cubby_idempotency_key (scope_id, scope_kind, key_hash, request_hash, org_id, created_at, result)
-    values ($1::bigint, $2, decode($3, 'hex'), decode($4, 'hex'), $5::bigint, $6::bigint, $7)
+  text: `insert into cubby_idempotency_key (scope_id, scope_kind, key_hash, request_hash, org_id, created_at, result,
+      user_hash)
+    values ($1::bigint, $2, decode($3, 'hex'), decode($4, 'hex'), $5::bigint, $6::bigint, $7, $8)
     on conflict (scope_id, scope_kind, key_hash) do nothing returning 1`,
 }
 
@@ -31,10 +32,10 @@ export const commitOnce = async <T>(
 ): Promise<T> => {
   if (once === undefined) return resultOf(await commit(...statements))
   const result = resultOf(await send(...statements))
-  const { scopeId, scopeKind, keyHash, requestHash } = once
-  const keep = bind(insertKept, scopeId, scopeKind, keyHash, requestHash, orgId, nowMs, resultToKeep(result)!)
-  const [kept] = await send(keep)
-  if (kept!.rows.length === 0) throw idempotencyKeyReused()
+  const { scopeId, scopeKind, keyHash, requestHash, userHash = null } = once
+  const kept = [scopeId, scopeKind, keyHash, requestHash, orgId, nowMs, resultToKeep(result)!, userHash]
+  const [inserted] = await send(bind(insertKept, ...kept))
+  if (inserted!.rows.length === 0) throw idempotencyKeyReused()
   await commit()
   return result
 }

@@ -5,11 +5,13 @@ import { isRaised } from '../connection/failure.ts'
 import { organizationDeleted, revokedApiKey } from '../records/write-guard.ts'
 import type { RegistryCache } from './registry-cache.ts'
 import { isOfActive } from './rows.ts'
+import type { UserCache } from './user-cache.ts'
 
 /** Organizations, API keys, tables and tasks share these. */
 export interface Registry {
   readonly db: Database
   readonly cache: RegistryCache
+  readonly users: UserCache
   /** Resolves when no process on the store can still use a key or table that was revoked or deleted. */
   awaitLeaseExpiry(): Promise<void>
 }

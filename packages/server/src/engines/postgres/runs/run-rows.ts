@@ -6,7 +6,7 @@ import type { Row, Value } from '../connection/driver.ts'
 
 const names = [
   ...['seq', 'task_id', 'id', 'status', 'key', 'run_at', 'attempt', 'held', 'lease', 'lease_until', 'done_lease'],
-  ...['created_at', 'updated_at', 'finished_at', 'error', 'progress', 'payload', 'result'],
+  ...['created_at', 'updated_at', 'finished_at', 'error', 'user_name', 'progress', 'payload', 'result'],
 ]
 
 /** The columns of an INSERT. */
@@ -44,9 +44,10 @@ export const toRun = (row: Row): Run => ({
   updatedAtMs: Number(row[12]),
   finishedAtMs: numberOrNull(row[13]),
   error: row[14] == null ? null : (JSON.parse(row[14]) as RunError),
-  progress: row[15] ?? null,
-  payload: row[16]!,
-  result: row[17] ?? null,
+  user: row[15] ?? null,
+  progress: row[16] ?? null,
+  payload: row[17]!,
+  result: row[18] ?? null,
 })
 
 const errorText = ({ error }: Run): string | null => (error === null ? null : JSON.stringify(error))
@@ -55,12 +56,12 @@ const errorText = ({ error }: Run): string | null => (error === null ? null : JS
 export const runValues = (run: Run): Value[] => [
   ...[run.seq, run.taskId, run.id, run.status, toBytesOrNull(run.key), run.runAtMs, run.attempt, run.held ? 't' : 'f'],
   ...[run.lease, run.leaseUntilMs, run.doneLease, run.createdAtMs, run.updatedAtMs, run.finishedAtMs],
-  ...[errorText(run), run.progress, run.payload, run.result],
+  ...[errorText(run), run.user, run.progress, run.payload, run.result],
 ]
 
 const types = [
   ...['bigint', 'bigint', 'text', 'text', 'bytea', 'bigint', 'bigint', 'boolean', 'text', 'bigint', 'text'],
-  ...['bigint', 'bigint', 'bigint', 'text', 'text', 'text', 'text'],
+  ...['bigint', 'bigint', 'bigint', 'text', 'text', 'text', 'text', 'text'],
 ]
 
 export const runParameters = types.map((type, i) => `$${i + 1}::${type}`).join(', ')

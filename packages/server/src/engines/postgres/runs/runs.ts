@@ -143,12 +143,17 @@ export class PostgresRuns implements Runs {
   }
 
   /** Returns undefined if the id is taken. */
-  async #addInOne(caller: Caller, task: Table, { id, payload, at }: NewRun, nowMs: number): Promise<Run | undefined> {
+  async #addInOne(
+    caller: Caller,
+    task: Table,
+    { id, payload, user, at }: NewRun,
+    nowMs: number,
+  ): Promise<Run | undefined> {
     const [runAtMs, delayMs] = 'runAtMs' in at ? [at.runAtMs, null] : [null, at.delayMs]
     try {
       const [added] = await this.#db.write(
         holderOf(caller),
-        bind(sql.addRun, task.id, id, payload, runAtMs, delayMs, this.#clock(nowMs)),
+        bind(sql.addRun, task.id, id, payload, runAtMs, delayMs, this.#clock(nowMs), user ?? null),
         // It comes after the insert: from then on `awaitLeaseExpiry` finds this transaction.
         bind(guardBatch, task.id, caller.apiKey?.seq ?? null),
       )

@@ -52,14 +52,14 @@ export const mergeRun: Statement = {
 }
 
 /**
- * Adds a run without a key in one round trip. $1 task, $2 id, $3 payload, $4 runAt, or $5 delay, $6 the time of a test. No row
- * means that the id is taken.
+ * Adds a run without a key in one round trip. $1 task, $2 id, $3 payload, $4 runAt, or $5 delay, $6 the time of a test, $7 user. No
+ * row means that the id is taken.
  */
 export const addRun: Statement = {
   name: 'run_add',
-  text: `insert into cubby_run_8 as r (seq, task_id, id, status, run_at, attempt, held, created_at, updated_at, payload)
+  text: `insert into cubby_run_8 as r (seq, task_id, id, status, run_at, attempt, held, created_at, updated_at, user_name, payload)
     values (${newId}, $1::bigint, $2, 'queued', coalesce($4::bigint, ${statementNow(6)} + $5::bigint), 0, false,
-      ${statementNow(6)}, ${statementNow(6)}, $3)
+      ${statementNow(6)}, ${statementNow(6)}, $7, $3)
     on conflict (task_id, id) do nothing returning ${runColumns}`,
 }
 

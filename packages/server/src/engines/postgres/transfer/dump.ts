@@ -6,10 +6,13 @@ import type {
   DumpedBlob,
   DumpedChange,
   DumpedIdempotencyKey,
+  DumpedIssuer,
   DumpedOrganization,
   DumpedRecord,
+  DumpedRevocation,
   DumpedTable,
   DumpedTask,
+  UserEpochs,
 } from '../../../store/transfer.ts'
 import { toEntry } from '../changes/changes.ts'
 import { entryColumns } from '../changes/statements.ts'
@@ -28,6 +31,14 @@ import {
   toSecrets,
   toTable,
 } from '../registry/rows.ts'
+import {
+  epochColumns,
+  issuerColumns,
+  revocationColumns,
+  toIssuer,
+  toRevocation,
+  toUserEpochs,
+} from '../registry/user-rows.ts'
 import { toRun } from '../runs/run-rows.ts'
 import { getRun } from '../runs/statements.ts'
 import { taskColumns, toTask } from '../tasks/task-rows.ts'
@@ -75,7 +86,8 @@ const tasks: Statement = {
 
 const idempotencyKeys: Statement = {
   name: 'dump_idempotency_keys',
-  text: `select i.scope_id, i.scope_kind, encode(i.key_hash, 'hex'), encode(i.request_hash, 'hex'), i.org_id, i.created_at, i.result
+  text: `select i.scope_id, i.scope_kind, encode(i.key_hash, 'hex'), encode(i.request_hash, 'hex'), i.org_id, i.created_at, i.result,
+      i.user_hash
     from cubby_idempotency_key i
     where (i.org_id, i.created_at, i.scope_id, i.scope_kind, i.key_hash) > ($1::bigint, $2::bigint, $3::bigint, $4, $5::bytea)
     order by i.org_id, i.created_at, i.scope_id, i.scope_kind, i.key_hash limit ${chunkRows}`,
@@ -85,6 +97,20 @@ const changes: Statement = {
   name: 'dump_changes',
   text: `select ${entryColumns.map((column) => `c.${column}`).join(', ')}, c.table_id from cubby_change c
     where (c.table_id, c.seq) > ($1::bigint, $2::bigint) order by c.table_id, c.seq limit ${chunkRows}`,
+}
+
+const epochs: Statement = { name: 'dump_user_epochs', text: `select ${epochColumns} from cubby_store s` }
+
+const revocations: Statement = {
+  name: 'dump_revocations',
+  text: `select ${revocationColumns} from cubby_revoked_user u where (u.org_id, u.user_hash) > ($1::bigint, $2)
+    order by u.org_id, u.user_hash limit ${chunkRows}`,
+}
+
+const issuers: Statement = {
+  name: 'dump_issuers',
+  text: `select ${issuerColumns} from cubby_issuer i where (i.org_id, i.name) > ($1::bigint, $2)
+    order by i.org_id, i.name limit ${chunkRows}`,
 }
 
 const fileMark: Statement = { name: 'dump_file_mark', text: 'select s.file_mark from cubby_store s' }
@@ -173,6 +199,26 @@ export const openDump = async (session: Session): Promise<Dump> => {
       }
     },
 
+    userEpochs: async (): Promise<UserEpochs> => toUserEpochs((await rows(epochs))[0]!),
+
+    async *revocations(): AsyncIterable<DumpedRevocation> {
+      for (let last: Value[] = [0, '']; ; ) {
+        const page = await rows(revocations, ...last)
+        for (const row of page) yield toRevocation(row)
+        if (page.length === 0) return
+        last = page.at(-1)!.slice(0, 2)
+      }
+    },
+
+    async *issuers(): AsyncIterable<DumpedIssuer> {
+      for (let last: Value[] = [0, '']; ; ) {
+        const page = await rows(issuers, ...last)
+        for (const row of page) yield toIssuer(row)
+        if (page.length === 0) return
+        last = page.at(-1)!.slice(0, 2)
+      }
+    },
+
     async *changes(): AsyncIterable<DumpedChange[]> {
       for (let last: Value[] = [0, 0]; ; ) {
         const page = await rows(changes, ...last)
@@ -254,6 +300,7 @@ const toIdempotencyKey = (row: Row): DumpedIdempotencyKey => ({
   orgId: Number(row[4]),
   createdAtMs: Number(row[5]),
   result: row[6]!,
+  userHash: row[7] ?? null,
 })
 
 const toDumped = (tableId: number, row: Row): DumpedRecord => {

@@ -7,7 +7,8 @@ import { type Database, noOrg } from '../connection/database.ts'
 import { type BoundStatement, bind, type Statement } from '../connection/driver.ts'
 import { indexColumns } from '../records/statements.ts'
 import { secretValues, writeSecrets } from '../registry/rows.ts'
-import { runParameters, runValues, storedRunColumns } from '../runs/run-rows.ts'
+import { epochValues, issuerValues, raiseUserEpochs, writeIssuer, writeRevocation } from '../registry/user-rows.ts'
+import { runColumnCount, runParameters, runValues, storedRunColumns } from '../runs/run-rows.ts'
 import { storedTaskColumns, storedTaskParameters, taskValues } from '../tasks/task-rows.ts'
 
 const parameters = (count: number): string => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ')
@@ -56,16 +57,16 @@ const loadTask: Statement = {
   text: `insert into cubby_task_8 (${storedTaskColumns}) values (${storedTaskParameters}) on conflict do nothing`,
 }
 
-/** $19 is the organization. */
+/** The last value is the organization. */
 const loadRun: Statement = {
   name: 'load_run',
-  text: `insert into cubby_run_8 (${storedRunColumns}, org_id) values (${runParameters}, $19::bigint) on conflict do nothing`,
+  text: `insert into cubby_run_8 (${storedRunColumns}, org_id) values (${runParameters}, $${runColumnCount + 1}::bigint) on conflict do nothing`,
 }
 
 const loadIdempotencyKey: Statement = {
   name: 'load_idempotency_key',
-  text: `insert into cubby_idempotency_key (scope_id, scope_kind, key_hash, request_hash, org_id, created_at, result)
-    values (${parameters(7)}) on conflict do nothing`,
+  text: `insert into cubby_idempotency_key (scope_id, scope_kind, key_hash, request_hash, org_id, created_at, result,
+    user_hash) values (${parameters(8)}) on conflict do nothing`,
 }
 
 /** $1 ids of tables. */
@@ -197,6 +198,9 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
     tasks = [],
     runs = [],
     idempotencyKeys = [],
+    userEpochs,
+    revocations = [],
+    issuers = [],
   } = rows
   const organizationOf = await findOrganizations(db, rows)
   const logs = await logStatements(db, rows.changes ?? [], fromArrays)
@@ -215,6 +219,9 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
         ...[key.rolledFrom, key.rolledTo],
       ],
     })),
+    ...(userEpochs === undefined ? [] : [bind(raiseUserEpochs, ...epochValues(userEpochs))]),
+    ...revocations.map((one) => bind(writeRevocation, one.orgId, one.userHash, one.epoch, one.revokedAtMs)),
+    ...issuers.map((issuer) => bind(writeIssuer, ...issuerValues(issuer))),
     ...tables.map((table) => ({
       statement: loadTable,
       values: [
@@ -238,7 +245,7 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
       statement: loadIdempotencyKey,
       values: [
         ...[key.scopeId, key.scopeKind, Buffer.from(key.keyHash, 'hex'), Buffer.from(key.requestHash, 'hex')],
-        ...[key.orgId, key.createdAtMs, key.result],
+        ...[key.orgId, key.createdAtMs, key.result, key.userHash],
       ],
     })),
     ...raise(

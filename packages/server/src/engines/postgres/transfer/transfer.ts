@@ -10,8 +10,8 @@ interface TransferOptions {
   /** See `Dialect`. */
   putsFromArrays: boolean
   openLongSession(): Promise<Session>
-  /** This is called when the store has other secrets. */
-  onSecrets(): void
+  /** This is called when the store has other secrets, or other user epochs. */
+  onRegistry(): void
 }
 
 export class PostgresTransfer implements Transfer {
@@ -28,9 +28,9 @@ export class PostgresTransfer implements Transfer {
   }
 
   async load(rows: LoadRows): Promise<void> {
-    const { db, putsFromArrays, onSecrets } = this.#options
+    const { db, putsFromArrays, onRegistry } = this.#options
     await loadRows(db, rows, putsFromArrays)
-    if (rows.secrets !== undefined) onSecrets()
+    if (rows.secrets !== undefined || rows.userEpochs !== undefined) onRegistry()
   }
 
   lastRecordId(tableId: number): Promise<number> {

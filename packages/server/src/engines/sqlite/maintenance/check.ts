@@ -123,6 +123,8 @@ const isDamagedTable = (db: Connection, tableId: number): boolean => {
   return slots.some((slot) => count(`records_by_${slot}`, ` AND ${slot}_hash IS NOT NULL`) !== rows![slot])
 }
 
+const userEpoch = `(SELECT value FROM meta WHERE name = 'user_epoch')`
+
 function* checkRegistry(db: Connection, notes: Notes): Iterable<string> {
   yield* findSecretFaults(readSecrets(db))
   const lines = (sql: string): string[] => db.all<{ line: string }>(sql).map((row) => row.line)
@@ -142,6 +144,18 @@ function* checkRegistry(db: Connection, notes: Notes): Iterable<string> {
   yield* lines(`SELECT 'the index of idempotency keys has a wrong entry for ' || i.id AS line
     FROM idempotency_key_index i LEFT JOIN idempotency_keys k ON k.id = i.id
     WHERE printf('%012x', i.short_hash) IS NOT lower(substr(hex(k.key_hash), -12)) OR k.short_hash <> i.short_hash`)
+  yield* lines(`SELECT 'a user of organization ' || org_id || ' was revoked at an epoch that the store has not reached: ' || epoch AS line
+    FROM revoked_users WHERE epoch > ${userEpoch} UNION ALL
+    SELECT 'issuer ' || name || ' of organization ' || org_id || ' was changed at an epoch that the store has not reached: ' || epoch
+    FROM issuers WHERE epoch > ${userEpoch} UNION ALL
+    SELECT 'issuer ' || name || ' of organization ' || org_id || ': its declaration is not JSON'
+    FROM issuers WHERE NOT json_valid(declaration) UNION ALL
+    SELECT 'revocations were swept at an epoch that the store has not reached: ' || value
+    FROM meta WHERE name = 'swept_user_epoch' AND value > ${userEpoch}`)
+  yield* lines(`SELECT 'revoked users of organization ' || org_id || ' belong to nothing' AS line FROM revoked_users
+    WHERE org_id NOT IN (SELECT id FROM organizations) GROUP BY org_id
+    UNION ALL SELECT 'issuers of organization ' || org_id || ' belong to nothing' FROM issuers
+    WHERE org_id NOT IN (SELECT id FROM organizations) GROUP BY org_id`)
   yield* checkFollowers(db, notes)
   yield* lines(`SELECT 'record id ' || max(id) || ' was never given out' AS line FROM records
     HAVING max(id) >= (SELECT value FROM meta WHERE name = 'next_record_id')`)

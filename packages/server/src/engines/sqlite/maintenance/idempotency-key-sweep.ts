@@ -1,3 +1,4 @@
+import { type CountedKeys, ExcessUserKeys } from '../../../core/excess-user-keys.ts'
 import { ExcessKeys, type IndexedKey } from '../../../core/idempotency-excess.ts'
 import { idempotencyKeyMs, sweepGraceMs } from '../../../core/limits.ts'
 import type { OpenStore } from '../open-store.ts'
@@ -9,6 +10,7 @@ const organizationsMax = 1_000
 export class IdempotencyKeySweep {
   readonly #store: OpenStore
   readonly #excess: ExcessKeys
+  readonly #excessOfUsers: ExcessUserKeys
   /** The last organization that was looked at in this round. */
   #lastOrgId = 0
 
@@ -27,15 +29,28 @@ export class IdempotencyKeySweep {
         ),
       removeOlder: ({ orgId, createdAtMs }, rowsMax) => remove(orgId, createdAtMs, rowsMax),
     })
+    this.#excessOfUsers = new ExcessUserKeys({
+      countAfter: (from, keysMax) =>
+        store.all<CountedKeys>(
+          `SELECT orgId, userHash, count(*) AS count FROM (
+             SELECT org_id AS orgId, user_hash AS userHash FROM idempotency_keys
+             WHERE user_hash IS NOT NULL AND (org_id, user_hash) > (?1, ?2) ORDER BY org_id, user_hash LIMIT ?3
+           ) GROUP BY orgId, userHash ORDER BY orgId, userHash`,
+          ...[from?.orgId ?? 0, from?.userHash ?? '', keysMax],
+        ),
+      removeOldest: ({ orgId, userHash }, rowsMax) =>
+        store.channel.submit({ kind: 'removeOldKeysOfUser', orgId, userHash, rowsMax }),
+    })
   }
 
-  async step(nowMs: number, rowsMax: number, keysMax: number): Promise<number> {
+  async step(nowMs: number, rowsMax: number, keysMax: number, keysOfUserMax: number): Promise<number> {
     const beforeMs = nowMs - idempotencyKeyMs - sweepGraceMs + 1
     for (let looked = 0; looked < organizationsMax; looked++) {
       const oldest = this.#oldestOfNext()
       if (oldest === undefined) {
         this.#lastOrgId = 0
-        return this.#excess.step(nowMs, rowsMax, keysMax)
+        const removed = await this.#excess.step(nowMs, rowsMax, keysMax)
+        return removed > 0 ? removed : this.#excessOfUsers.step(nowMs, rowsMax, keysOfUserMax)
       }
       // A failed removal is passed over until the next round.
       this.#lastOrgId = oldest.orgId

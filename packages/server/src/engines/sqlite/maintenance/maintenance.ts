@@ -1,5 +1,5 @@
 import { CubbyError } from '../../../core/errors.ts'
-import { idempotencyKeysMax } from '../../../core/limits.ts'
+import { idempotencyKeysMax, idempotencyKeysOfUserMax, revocationMs, sweepGraceMs } from '../../../core/limits.ts'
 import type { Maintenance } from '../../../store/maintenance.ts'
 import { ChangeSweep } from '../changes/change-sweep.ts'
 import type { OpenStore } from '../open-store.ts'
@@ -18,7 +18,11 @@ export const sqliteMaintenance = (
 
   purgeOrganizations: (nowMs, rowsMax) => store.channel.submit({ kind: 'purgeOrganizations', nowMs, rowsMax }),
 
-  sweepIdempotencyKeys: (nowMs, rowsMax, keysMax = idempotencyKeysMax) => idempotencyKeys.step(nowMs, rowsMax, keysMax),
+  sweepIdempotencyKeys: (nowMs, rowsMax, keysMax = idempotencyKeysMax, keysOfUserMax = idempotencyKeysOfUserMax) =>
+    idempotencyKeys.step(nowMs, rowsMax, keysMax, keysOfUserMax),
+
+  sweepRevocations: (nowMs, rowsMax) =>
+    store.channel.submit({ kind: 'sweepRevocations', beforeMs: nowMs - revocationMs - sweepGraceMs, rowsMax }),
 
   sweepChanges: (nowMs, rowsMax) => changes.step(nowMs, rowsMax),
 

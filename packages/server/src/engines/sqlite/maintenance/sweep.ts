@@ -70,6 +70,13 @@ export const removeOldKeys = (
 ): number =>
   removeIdempotencyKeys(db, 'org_id = ?1 AND created_at < ?2 ORDER BY created_at LIMIT ?3', orgId, beforeMs, rowsMax)
 
+/** Removes the oldest idempotency keys of a user. Returns their number. */
+export const removeOldKeysOfUser = (
+  { db }: Writers,
+  { orgId, userHash, rowsMax }: { orgId: number; userHash: string; rowsMax: number },
+): number =>
+  removeIdempotencyKeys(db, 'org_id = ?1 AND user_hash = ?2 ORDER BY created_at LIMIT ?3', orgId, userHash, rowsMax)
+
 interface PurgedTable {
   id: number
   orgId: number
@@ -132,8 +139,8 @@ const tableOf = (isDeleted: boolean): string =>
   `SELECT id, org_id AS orgId, kind FROM tables WHERE org_id = ?1 AND deleted_at IS ${isDeleted ? 'NOT NULL' : 'NULL'} LIMIT 1`
 
 /**
- * Removes rows of a table, bucket or task of the organization that was deleted first; when it has none left, its API keys and
- * idempotency keys; at last its own row. Then its name is free.
+ * Removes rows of a table, bucket or task of the organization that was deleted first; when it has none left, its API keys, idempotency
+ * keys, revoked users and issuers; at last its own row. Then its name is free.
  */
 export const purgeOrganizations = ({ db }: Writers, { nowMs, rowsMax }: SweepStep): number => {
   const found = db.one<{ id: number }>(
@@ -149,7 +156,13 @@ export const purgeOrganizations = ({ db }: Writers, { nowMs, rowsMax }: SweepSte
     if (table !== undefined) return purgeTable(db, table, nowMs, rowsMax)
   }
   const sql = 'DELETE FROM api_keys WHERE seq IN (SELECT seq FROM api_keys WHERE org_id = ?1 LIMIT ?2)'
-  const keys = db.change(sql, id, rowsMax) + removeIdempotencyKeys(db, 'org_id = ?1 LIMIT ?2', id, rowsMax)
-  if (keys < rowsMax) db.change('DELETE FROM organizations WHERE id = ?1', id)
-  return keys + 1
+  const revocations = `DELETE FROM revoked_users WHERE org_id = ?1 AND user_hash IN
+    (SELECT user_hash FROM revoked_users WHERE org_id = ?1 LIMIT ?2)`
+  const removed =
+    db.change(sql, id, rowsMax) +
+    removeIdempotencyKeys(db, 'org_id = ?1 LIMIT ?2', id, rowsMax) +
+    db.change(revocations, id, rowsMax)
+  db.change('DELETE FROM issuers WHERE org_id = ?1', id)
+  if (removed < rowsMax) db.change('DELETE FROM organizations WHERE id = ?1', id)
+  return removed + 1
 }

@@ -141,7 +141,8 @@ export const migrations: Migration[] = [
     run(db) {
       db.run(`
         UPDATE meta SET name = 'epoch' WHERE name = 'registry_epoch';
-        INSERT INTO meta VALUES ('idempotency_keys_indexed', 0);
+        INSERT INTO meta VALUES ('idempotency_keys_indexed', 0), ('user_epoch', 1), ('swept_user_epoch', 0),
+          ('swept_users_at', 0);
 
         ALTER TABLE api_keys ADD COLUMN rolled_from TEXT;
         ALTER TABLE api_keys ADD COLUMN rolled_to TEXT;
@@ -162,13 +163,35 @@ export const migrations: Migration[] = [
           request_hash BLOB NOT NULL,
           org_id INTEGER NOT NULL,
           created_at INTEGER NOT NULL,
-          result TEXT NOT NULL
+          result TEXT NOT NULL,
+          user_hash TEXT
         ) STRICT;
         CREATE INDEX idempotency_keys_by_org ON idempotency_keys (org_id, created_at);
+        CREATE INDEX idempotency_keys_by_user ON idempotency_keys (org_id, user_hash, created_at) WHERE user_hash IS NOT NULL;
         CREATE TABLE idempotency_key_index (
           short_hash INTEGER NOT NULL,
           id INTEGER NOT NULL,
           PRIMARY KEY (short_hash, id)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE revoked_users (
+          org_id INTEGER NOT NULL,
+          user_hash TEXT NOT NULL,
+          epoch INTEGER NOT NULL,
+          revoked_at INTEGER NOT NULL,
+          PRIMARY KEY (org_id, user_hash)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX revoked_users_by_time ON revoked_users (revoked_at);
+
+        CREATE TABLE issuers (
+          org_id INTEGER NOT NULL,
+          name TEXT NOT NULL,
+          declaration TEXT NOT NULL,
+          identity TEXT NOT NULL,
+          created_at INTEGER NOT NULL,
+          updated_at INTEGER NOT NULL,
+          epoch INTEGER NOT NULL,
+          PRIMARY KEY (org_id, name)
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE changes (

@@ -17,11 +17,14 @@ export const applicationId = 0x43756279
 // which (`DumpedIdempotencyKey` in store/transfer.ts). The newest keys are not in `idempotency_key_index`: see
 // write/idempotency-key-writes.ts.
 //
+// User tokens are not stored: `user_epoch`, revoked users and issuers say which of them have ended. `swept_user_epoch` and
+// `swept_users_at` are the highest epoch and the last time of a revocation that was swept.
+//
 // `follows` is the name of the table that an active task follows. `followers` of a table lists those tasks, so that a write needs
 // no other row to know them.
 //
-// The table `leases` is an index of the leases of running runs by organization. The checksum of a run is at the end of
-// `payload` (runs/run-rows.ts).
+// The table `leases` is an index of the leases of running runs by organization. The user of a run is at the beginning of
+// `payload`, and its checksum at the end (runs/run-rows.ts).
 
 /** The initial values of a new store, each in hex. */
 interface InitialStore {
@@ -37,7 +40,7 @@ export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string
     value INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   INSERT INTO meta VALUES ('epoch', 1), ('next_record_id', 1), ('files_held_until', 0),
-    ('idempotency_keys_indexed', 0);
+    ('idempotency_keys_indexed', 0), ('user_epoch', 1), ('swept_user_epoch', 0), ('swept_users_at', 0);
 
   CREATE TABLE secrets (
     secret BLOB NOT NULL,
@@ -204,13 +207,35 @@ export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string
     request_hash BLOB NOT NULL,
     org_id INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
-    result TEXT NOT NULL
+    result TEXT NOT NULL,
+    user_hash TEXT
   ) STRICT;
   CREATE INDEX idempotency_keys_by_org ON idempotency_keys (org_id, created_at);
+  CREATE INDEX idempotency_keys_by_user ON idempotency_keys (org_id, user_hash, created_at) WHERE user_hash IS NOT NULL;
   CREATE TABLE idempotency_key_index (
     short_hash INTEGER NOT NULL,
     id INTEGER NOT NULL,
     PRIMARY KEY (short_hash, id)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE revoked_users (
+    org_id INTEGER NOT NULL,
+    user_hash TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    revoked_at INTEGER NOT NULL,
+    PRIMARY KEY (org_id, user_hash)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX revoked_users_by_time ON revoked_users (revoked_at);
+
+  CREATE TABLE issuers (
+    org_id INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    declaration TEXT NOT NULL,
+    identity TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    PRIMARY KEY (org_id, name)
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE changes (

@@ -1,12 +1,6 @@
 import type { ApiKeys } from '../../../store/api-keys.ts'
 import type { OpenStore } from '../open-store.ts'
-import { leaseMarginMs, registryLeaseMs } from './registry-cache.ts'
 import { type KeyRow, keyColumns, toApiKey } from './rows.ts'
-
-/** A server on the same store uses what it has cached until its lease ends. */
-const awaitLeaseExpiry = async ({ role }: OpenStore): Promise<void> => {
-  if (role === 'guest') await Bun.sleep(registryLeaseMs + leaseMarginMs)
-}
 
 export const sqliteApiKeys = (store: OpenStore): ApiKeys => ({
   find(text) {
@@ -32,14 +26,14 @@ export const sqliteApiKeys = (store: OpenStore): ApiKeys => ({
   async revoke(caller, id, nowMs) {
     const fence = store.fence(caller)
     const revoked = await store.channel.submit({ kind: 'revokeApiKey', fence, nowMs, id })
-    await awaitLeaseExpiry(store)
+    await store.awaitLeaseExpiry()
     return revoked
   },
 
   async roll(caller, roll, nowMs) {
     const fence = store.fence(caller)
     const result = await store.channel.submit({ kind: 'rollApiKey', fence, nowMs, roll })
-    await awaitLeaseExpiry(store)
+    await store.awaitLeaseExpiry()
     return result
   },
 

@@ -1,5 +1,6 @@
 import { hashApiKey } from '../../../core/api-keys/api-key.ts'
 import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../../core/limits.ts'
+import { remember } from '../../../core/remember.ts'
 import { StoreSecrets } from '../../../core/store-secrets.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Table, TableKind } from '../../../store/tables.ts'
@@ -15,6 +16,7 @@ import {
   toApiKey,
   toTable,
 } from './rows.ts'
+import { UserStates } from './user-states.ts'
 
 /** The cached epoch is used this long before it is read again. A guest's revocation waits for this time. */
 export const registryLeaseMs = 100
@@ -22,7 +24,8 @@ export const registryLeaseMs = 100
 /** A revocation waits this much longer than the lease, in case a timer of another process is late. */
 export const leaseMarginMs = 50
 
-const epochSql = `SELECT value FROM meta WHERE name = 'epoch'`
+const epochsSql = `SELECT (SELECT value FROM meta WHERE name = 'epoch') AS epoch,
+  (SELECT value FROM meta WHERE name = 'user_epoch') AS userEpoch`
 const ofActive = isOfActive('org_id')
 const keyByHash = `SELECT ${keyColumns} FROM api_keys WHERE hash = ?1 AND ${ofActive}`
 const keyById = `SELECT ${keyColumns} FROM api_keys WHERE id = ?1 AND ${ofActive}`
@@ -34,7 +37,7 @@ const bucketById = `SELECT ${tableColumns} FROM tables WHERE public_id = ?1 AND 
  * A cache of API keys, tables and secrets that is never stale in effect. Only these changes move the registry's epoch: a
  * revocation, a deletion (also of an organization), a rotation of secrets, and others of who follows a table or keeps changes. The epoch is read again after such a change of
  * our own, and when the lease ends. If it has moved, the cache is cleared. A missing key or table is not cached, so a new one
- * is found at once.
+ * is found at once. The user epoch is read together with it.
  */
 export class RegistryCache {
   readonly #db: Connection
@@ -46,12 +49,14 @@ export class RegistryCache {
   #secrets: StoreSecrets | undefined
   #readAtMs = Number.NEGATIVE_INFINITY
   #epoch = -1
+  readonly #users: UserStates
 
   /** `leaseMs` is 0 for a guest: it reads the epoch every time, so that the owner never has to wait for a guest's lease. */
   constructor(db: Connection, snapshot: Snapshot, leaseMs: number) {
     this.#db = db
     this.#snapshot = snapshot
     this.#leaseMs = leaseMs
+    this.#users = new UserStates(db, snapshot)
   }
 
   /** The current epoch. Everything in the cache is correct as of it. */
@@ -59,7 +64,7 @@ export class RegistryCache {
     const nowMs = performance.now()
     if (nowMs - this.#readAtMs >= this.#leaseMs) {
       this.#snapshot.renew()
-      const epoch = this.#db.one<{ value: number }>(epochSql)!.value
+      const { epoch, userEpoch } = this.#db.one<{ epoch: number; userEpoch: number }>(epochsSql)!
       // The lease starts before the read, so that it ends in time for a commit after it. A failed read starts none.
       this.#readAtMs = nowMs
       if (epoch !== this.#epoch) {
@@ -69,8 +74,15 @@ export class RegistryCache {
         this.#tables.clear()
         this.#secrets = undefined
       }
+      this.#users.moveTo(userEpoch)
     }
     return this.#epoch
+  }
+
+  /** The states of user tokens as of now. */
+  users(): UserStates {
+    this.epoch()
+    return this.#users
   }
 
   /** Call it after a revocation or deletion by our own writer: the epoch is read again before the cache is used. */
@@ -125,11 +137,4 @@ export class RegistryCache {
     const row = this.#db.one<TableRow>(sql, ...values)
     return row && remember(this.#tables, cacheKey, toTable(row, epoch), tableCacheEntriesMax)
   }
-}
-
-/** Adds a value to a cache of bounded size. The oldest entry goes, and is read from the store when it is needed again. */
-const remember = <Value>(cache: Map<string, Value>, cacheKey: string, value: Value, entriesMax: number): Value => {
-  if (cache.size >= entriesMax) cache.delete(cache.keys().next().value!)
-  cache.set(cacheKey, value)
-  return value
 }

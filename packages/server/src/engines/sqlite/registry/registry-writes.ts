@@ -4,10 +4,12 @@ import { CubbyError } from '../../../core/errors.ts'
 import { recoveryMs } from '../../../core/limits.ts'
 import { decodeSecrets, encodeSecrets, rotateSecrets, type StoreSecret } from '../../../core/store-secrets.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
+import { requireValidToken } from '../../../core/tokens/token-state.ts'
 import type { ApiKey, KeyRoll, KeyUse, RollResult } from '../../../store/api-keys.ts'
 import type { Once } from '../../../store/idempotency.ts'
 import type { DeleteOrganizationResult, Organization, RestoreOrganizationResult } from '../../../store/organizations.ts'
 import type { RestoreResult, Table, TableChanges, TableKind } from '../../../store/tables.ts'
+import type { TokenMark } from '../../../store/users.ts'
 import type { ChangeLog } from '../changes/change-log.ts'
 import type { Connection } from '../connection.ts'
 import type { FollowedWrites } from '../runs/followed-writes.ts'
@@ -25,6 +27,7 @@ import {
   toOrganization,
   toTable,
 } from './rows.ts'
+import { readTokenState } from './user-rows.ts'
 
 export interface TableName {
   orgId: number
@@ -45,6 +48,8 @@ export interface Fence {
   tableId: number | null
   /** See `Once`. */
   once?: Once | undefined
+  /** The user token of the caller: the writer looks its state up before it writes. */
+  user?: (TokenMark & { shareSeq: number }) | undefined
 }
 
 /** The registry inside the transaction that is open on `db`: its epoch, fences, tables. None of its writes is on a hot path. */
@@ -74,10 +79,15 @@ export class RegistryWrites {
   }
 
   /** Throws if the key was revoked, or the table or organization deleted, since the caller looked it up. */
-  checkFence({ epoch, orgId, keySeq, tableId }: Fence): void {
+  checkFence(fence: Fence): void {
+    const { epoch, orgId, keySeq, tableId, user } = fence
     // An operator's command and a push have no key that would tell.
     if (keySeq === null && tableId === null && !this.#organizationIsActive(orgId)) throw organizationDeleted()
-    if (epoch === this.#epochNow) return
+    if (epoch !== this.#epochNow) this.#checkChanged(fence)
+    if (user !== undefined) requireValidToken(readTokenState(this.#db, orgId, user))
+  }
+
+  #checkChanged({ keySeq, tableId }: Fence): void {
     const key = keySeq === null ? 'active' : this.#stateOfKey(keySeq)
     if (key === 'unknown') throw organizationDeleted()
     if (key === 'revoked') throw new CubbyError('revoked_api_key', 'The API key has been revoked.')

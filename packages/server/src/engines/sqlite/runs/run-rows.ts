@@ -6,7 +6,8 @@ import type { Connection } from '../connection.ts'
 import { damageHint } from '../disk/damage.ts'
 
 // Rows of runs as SQLite returns them, and their conversion. The checksum behind the payload covers all columns of the row, the
-// one behind the result covers the result. Both have the form of the checksums of records.
+// one behind the result covers the result. Both have the form of the checksums of records. The user of a run, if it has one, stands
+// before the payload as a JSON string: a payload is an object.
 
 export interface RunRow {
   seq: number
@@ -86,6 +87,16 @@ const wholeRow = (seq: number, state: RunValue[], payload: string, hasResult: bo
   ...{ ttlSeconds: null, updatedAtMs: seq },
 })
 
+const withUser = ({ user, payload }: Pick<Run, 'user' | 'payload'>): string =>
+  user === null ? payload : JSON.stringify(user) + payload
+
+const withoutUser = (text: string): Pick<Run, 'user' | 'payload'> => {
+  const user = text.startsWith('"') ? /^"(?:[^"\\]|\\.)*"/.exec(text)![0] : undefined
+  return user === undefined
+    ? { user: null, payload: text }
+    : { user: JSON.parse(user), payload: text.slice(user.length) }
+}
+
 const onlyResult = (seq: number, id: string, result: string): StoredRecord => ({
   ...{ hashKey: id, rangeKey: 'result', data: result, ttlSeconds: null, updatedAtMs: seq },
 })
@@ -100,9 +111,10 @@ const damagedRun = (id: string): CubbyError =>
 /** Undefined if the row is not as it was written. */
 export const readRun = (row: RunRow): Run | undefined => {
   const { task_id: taskId, seq, id } = row
-  const payload = withoutChecksum(taskId, wholeRow(seq, stateOfRow(row), row.payload, row.result !== null))
+  const content = withoutChecksum(taskId, wholeRow(seq, stateOfRow(row), row.payload, row.result !== null))
   const result = row.result === null ? null : withoutChecksum(taskId, onlyResult(seq, id, row.result))
-  if (payload === undefined || result === undefined) return undefined
+  if (content === undefined || result === undefined) return undefined
+  const { user, payload } = withoutUser(content)
   // One literal: each object that is spread into it would cost more than a member.
   return {
     taskId,
@@ -110,6 +122,7 @@ export const readRun = (row: RunRow): Run | undefined => {
     id,
     status: row.status,
     key: row.key,
+    user,
     payload,
     runAtMs: row.run_at,
     attempt: row.attempt,
@@ -138,12 +151,12 @@ export const storedPayload = (row: RunRow): string =>
 
 /** ?1 to ?19 of `insertRun` and `updateRun`. */
 export const runValues = (run: Run): RunValue[] => {
-  const { seq, taskId, id, payload, result } = run
+  const { seq, taskId, id, result } = run
   const state = stateOf(run)
   return [
     ...[seq, taskId],
     ...state,
-    storedData(taskId, wholeRow(seq, state, payload, result !== null)),
+    storedData(taskId, wholeRow(seq, state, withUser(run), result !== null)),
     result === null ? null : storedData(taskId, onlyResult(seq, id, result)),
   ]
 }
@@ -157,8 +170,8 @@ export const insertNewRun = `INSERT INTO runs (seq, task_id, id, status, key, ru
   VALUES (?1, ?2, ?3, 'queued', CAST(?4 AS BLOB), ?5, 0, ?6, ?7, ?7, ?8)`
 
 export const newRunValues = (run: Run): RunValue[] => {
-  const { seq, taskId, id, key, runAtMs, held, createdAtMs, payload } = run
-  const stored = storedData(taskId, wholeRow(seq, stateOf(run), payload, false))
+  const { seq, taskId, id, key, runAtMs, held, createdAtMs } = run
+  const stored = storedData(taskId, wholeRow(seq, stateOf(run), withUser(run), false))
   return [seq, taskId, id, key, runAtMs, held ? 1 : 0, createdAtMs, stored]
 }
 

@@ -3,7 +3,15 @@ import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import { StoreDamaged } from '../../../core/store-refused.ts'
 import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
 import type { Run } from '../../../core/tasks/run.ts'
-import type { Dump, DumpedBlob, DumpedChange, DumpedIdempotencyKey, DumpedRecord } from '../../../store/transfer.ts'
+import type {
+  Dump,
+  DumpedBlob,
+  DumpedChange,
+  DumpedIdempotencyKey,
+  DumpedIssuer,
+  DumpedRecord,
+  DumpedRevocation,
+} from '../../../store/transfer.ts'
 import { type EntryRow, entryColumns } from '../changes/changes.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
@@ -20,6 +28,7 @@ import {
   toOrganization,
   toTable,
 } from '../registry/rows.ts'
+import { issuerColumns, readUserEpochs } from '../registry/user-rows.ts'
 import { type RunRow, runColumns, toRun } from '../runs/run-rows.ts'
 import { type TaskRow, taskColumns, toTask } from '../tasks/task-rows.ts'
 
@@ -92,9 +101,25 @@ export const openDump = (path: string, rowCheck: RowCheck): Dump => {
 
     async *idempotencyKeys() {
       const sql = `SELECT scope_id AS scopeId, scope_kind AS scopeKind, lower(hex(key_hash)) AS keyHash,
-          lower(hex(request_hash)) AS requestHash, org_id AS orgId, created_at AS createdAtMs, result
+          lower(hex(request_hash)) AS requestHash, org_id AS orgId, created_at AS createdAtMs, result,
+          user_hash AS userHash
         FROM idempotency_keys ORDER BY org_id, created_at, scope_id, scope_kind, key_hash`
       yield* db.prepare<DumpedIdempotencyKey, []>(sql).iterate()
+    },
+
+    userEpochs: () => readUserEpochs(db),
+
+    async *revocations() {
+      yield* db
+        .prepare<DumpedRevocation, []>(
+          `SELECT org_id AS orgId, user_hash AS userHash, epoch, revoked_at AS revokedAtMs FROM revoked_users
+           ORDER BY org_id, user_hash`,
+        )
+        .iterate()
+    },
+
+    async *issuers() {
+      yield* db.prepare<DumpedIssuer, []>(`SELECT ${issuerColumns} FROM issuers ORDER BY org_id, name`).iterate()
     },
 
     changes: () => {

@@ -9,9 +9,11 @@ export const sqliteTransfer = (store: OpenStore): Transfer => ({
 
   openDump: async () => openDump(store.db.path, store.rowCheck),
 
-  async load({ secrets, ...rows }) {
+  async load({ secrets, userEpochs: epochs, revocations = [], issuers = [], ...rows }) {
     if (store.role === 'guest') throw new Error('a guest of the store does not write records')
     if (secrets !== undefined) await store.channel.submit({ kind: 'loadSecrets', secrets: encodeSecrets(secrets) })
+    if (epochs !== undefined || revocations.length + issuers.length > 0)
+      await store.channel.submit({ kind: 'loadUsers', epochs, revocations, issuers })
     await store.channel.submit({ kind: 'load', rows })
   },
 

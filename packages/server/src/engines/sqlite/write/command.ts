@@ -16,8 +16,8 @@ export type CommandOf<K extends CommandKind> = { kind: K } & Parameters<(typeof 
 export type Command = { [K in CommandKind]: CommandOf<K> }[CommandKind]
 
 /**
- * Tells whether a registry cache may be wrong after this command. Only these commands move the registry's epoch; tasks are among
- * them because the row of a table lists those that follow it. A missing row is never cached, so a command that only adds leaves
+ * Tells whether a registry cache may be wrong after this command. Only these commands move the registry's epoch or the user epoch;
+ * tasks are among them because the row of a table lists those that follow it. A missing row is never cached, so a command that only adds leaves
  * every cache correct.
  */
 export const makesCachesStale = ({ kind }: Command): boolean =>
@@ -30,7 +30,11 @@ export const makesCachesStale = ({ kind }: Command): boolean =>
   kind === 'rollApiKey' ||
   kind === 'deleteOrganization' ||
   kind === 'rotateSecrets' ||
-  kind === 'loadSecrets'
+  kind === 'loadSecrets' ||
+  kind === 'revokeUser' ||
+  kind === 'putIssuer' ||
+  kind === 'deleteIssuer' ||
+  kind === 'loadUsers'
 
 export interface CommandFailure {
   code: ErrorCode
@@ -68,6 +72,9 @@ const commandWithBytes = -2
 const putAllCommand = -3
 const putAllAbsentCommand = -4
 
+const hasUser = ({ fence }: { fence: Fence }): boolean =>
+  fence.user !== undefined || typeof fence.once?.userHash === 'string'
+
 export const encodeGroup = (commands: Command[]): string => {
   const numbers: Numbers = []
   let texts = ''
@@ -91,7 +98,7 @@ export const encodeGroup = (commands: Command[]): string => {
     }
   }
   for (const command of commands) {
-    if (command.kind === 'putAll') {
+    if (command.kind === 'putAll' && !hasUser(command)) {
       const { fence, puts, onlyAbsent, nowMs } = command
       numbers.push(onlyAbsent ? putAllAbsentCommand : putAllCommand, puts.length)
       pushFence(fence, nowMs)
@@ -105,7 +112,8 @@ export const encodeGroup = (commands: Command[]): string => {
       push(bytes)
       continue
     }
-    if (command.kind !== 'write' || command.operations.some(({ op }) => op === 'patch' || op === 'check')) {
+    const isPlain = command.kind === 'write' && !command.operations.some(({ op }) => op === 'patch' || op === 'check')
+    if (!isPlain || hasUser(command)) {
       numbers.push(otherCommand)
       push(JSON.stringify(command))
       continue

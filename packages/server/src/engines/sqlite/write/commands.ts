@@ -1,9 +1,17 @@
 import { fileCommands } from '../files/file-writes.ts'
 import { addChecksums } from '../maintenance/add-checksums.ts'
-import { purgeOrganizations, purgeTables, removeOldChanges, removeOldKeys, sweepExpired } from '../maintenance/sweep.ts'
+import {
+  purgeOrganizations,
+  purgeTables,
+  removeOldChanges,
+  removeOldKeys,
+  removeOldKeysOfUser,
+  sweepExpired,
+} from '../maintenance/sweep.ts'
 import { vacuum } from '../maintenance/vacuumer.ts'
 import { recordCommands } from '../records/record-writes.ts'
 import { registryCommands } from '../registry/registry-writes.ts'
+import { userCommands } from '../registry/user-writes.ts'
 import { batch } from '../runs/batch-writes.ts'
 import { expireLeases, fireSchedules, sweepRuns } from '../runs/due-runs.ts'
 import { runCommands } from '../runs/run-writes.ts'
@@ -19,10 +27,21 @@ import { idempotencyKeyCommands } from './idempotency-key-writes.ts'
 export const commands = {
   ...recordCommands,
   ...registryCommands,
+  ...userCommands,
   ...fileCommands,
   ...taskCommands,
   ...runCommands,
   ...idempotencyKeyCommands,
   ...{ batch, expireLeases, fireSchedules, sweepRuns },
-  ...{ sweepExpired, purgeTables, purgeOrganizations, removeOldChanges, removeOldKeys, addChecksums, vacuum, load },
+  ...{
+    sweepExpired,
+    purgeTables,
+    purgeOrganizations,
+    removeOldChanges,
+    removeOldKeys,
+    removeOldKeysOfUser,
+    addChecksums,
+    vacuum,
+    load,
+  },
 }

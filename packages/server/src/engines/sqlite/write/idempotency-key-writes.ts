@@ -38,9 +38,10 @@ export class IdempotencyKeyWrites {
       `SELECT ${result} FROM idempotency_key_index i CROSS JOIN idempotency_keys k ON k.id = i.id
        WHERE i.short_hash = ?1 AND ${isKey}`,
     )
-    this.#insert = db.prepare<unknown, [number, number, number, string, string, string, number, number, string]>(
-      'INSERT INTO idempotency_keys VALUES (?1, ?2, ?3, ?4, unhex(?5), unhex(?6), ?7, ?8, ?9)',
-    )
+    this.#insert = db.prepare<
+      unknown,
+      [number, number, number, string, string, string, number, number, string, string | null]
+    >('INSERT INTO idempotency_keys VALUES (?1, ?2, ?3, ?4, unhex(?5), unhex(?6), ?7, ?8, ?9, ?10)')
     // A row may have been removed since, and its id may be that of another key.
     this.#index = db.prepare<unknown, [string]>(
       `INSERT OR IGNORE INTO idempotency_key_index
@@ -79,11 +80,12 @@ export class IdempotencyKeyWrites {
     this.#recent = undefined
   }
 
-  #add({ scopeId, scopeKind, keyHash, requestHash }: Once, orgId: number, nowMs: number, text: string): void {
+  #add(once: Once, orgId: number, nowMs: number, text: string): void {
+    const { scopeId, scopeKind, keyHash, requestHash, userHash = null } = once
     const recent = this.#recentKeys()
     const shortHash = shortHashOf(keyHash)
     const id = ++this.#lastId
-    this.#insert.run(id, shortHash, scopeId, scopeKind, keyHash, requestHash, orgId, nowMs, text)
+    this.#insert.run(id, shortHash, scopeId, scopeKind, keyHash, requestHash, orgId, nowMs, text, userHash)
     this.#remember(recent, shortHash, id)
     if (recent.size <= this.#recentMax) return
     this.#index.run(JSON.stringify(recent.takeRange()))

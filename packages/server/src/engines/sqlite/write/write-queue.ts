@@ -112,5 +112,6 @@ const orgOf = ({ command }: QueuedWrite): number => {
   return 'orgId' in command ? command.orgId : maintenanceOrgId
 }
 
-/** The caller's API key; 0 for an operator's command. */
-const keyOf = ({ command }: QueuedWrite): number => ('fence' in command ? (command.fence.keySeq ?? 0) : 0)
+/** The share of the caller's API key, or of its user; 0 for an operator's command. */
+const keyOf = ({ command }: QueuedWrite): number =>
+  'fence' in command ? (command.fence.user?.shareSeq ?? command.fence.keySeq ?? 0) : 0
