@@ -1,5 +1,5 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import type { Demand } from '../operations/authorize.ts'
+import { type Demand, keyNameIn } from '../operations/authorize.ts'
 import { type RoutedOperationId, routedOperations as routed } from '../operations/catalogue.ts'
 import type { Method } from '../operations/operation.ts'
 import { pathNames } from '../operations/parse-input.ts'
@@ -60,6 +60,7 @@ const pathTable = (): RouteTable => {
       operationId: id as RoutedOperationId,
       keyNeeded,
       grants,
+      keyName: keyNameIn(pathNames(path)),
       body: bytesType !== undefined ? 'load' : bytes !== undefined ? 'upload' : body !== undefined ? 'text' : undefined,
       handler: withIdempotencyKey(operation, handlers[id] ?? plainHandler(operation)),
     }

@@ -18,7 +18,15 @@ export interface GrantRule<Input> {
 export interface Demand {
   readonly keyNeeded: KeyNeeded
   readonly grants?: GrantRule<never> | 'any' | 'none'
+  /** The parameter of the path that is a hash key or the name of a file. Absent: the path has none. */
+  readonly keyName?: KeyName | undefined
 }
+
+const keyNames = ['hashKey', 'id', 'name'] as const
+type KeyName = (typeof keyNames)[number]
+
+export const keyNameIn = (parameters: readonly string[]): KeyName | undefined =>
+  keyNames.find((name) => parameters.includes(name))
 
 /** The names in the path of a request, or those among the members of a tool's arguments. */
 export type Names = Readonly<
@@ -30,10 +38,11 @@ export type Names = Readonly<
  * of the token. Every adapter calls this before it reads a body; `permit` judges the rest. An invalid database name is in no
  * key's scope.
  */
-export const authorize = (apiKey: ApiKey, { keyNeeded, grants }: Demand, names: Names): void => {
+export const authorize = (apiKey: ApiKey, demand: Demand, names: Names): void => {
+  const { keyNeeded } = demand
   if (keyNeeded === 'operator') throw new Error('an adapter offered an operation of operators to an API key')
   if (apiKey.user !== undefined) {
-    authorizeUser(apiKey.user, grants, names)
+    authorizeUser(apiKey.user, demand, names)
     return
   }
   if (apiKey.kind === 'public' && keyNeeded !== 'read') {
@@ -81,13 +90,13 @@ const neverGranted = (): CubbyError =>
 
 const hintFor = (grant: object): string => `It needs the grant ${JSON.stringify(grant)}.`
 
-const authorizeUser = ({ grants }: TokenUser, rule: Demand['grants'], names: Names): void => {
+const authorizeUser = ({ grants }: TokenUser, { grants: rule, keyName }: Demand, names: Names): void => {
   if (rule === 'any') return
   if (rule === undefined || rule === 'none') throw neverGranted()
   const { of, can } = rule
   const { db, table } = names.collection === undefined ? names : divideCollection(String(names.collection))
   const name = of === 'table' ? table : of === 'bucket' ? names.bucket : names.task
-  const key = of === 'table' ? (names.hashKey ?? names.id) : names.name
+  const key = keyName && names[keyName]
   const need = { of, can, db, name, key } as PathNeed
   if (!couldAllow(grants, need)) throw notGranted(hintFor(grantForPath(need)))
 }

@@ -174,6 +174,9 @@ const rows: Row[] = [
   ['runTask', 'POST', `${task}/run`, { key: 'a' }, []],
   ['runTask', 'POST', `${task}/run`, { runAt: 1 }, []],
   ['runTask', 'POST', `${task}/run`, { delaySeconds: 1 }, []],
+  ['applyTaskBatch', 'POST', `${task}/batch`, batch(addRun), ['run']],
+  ['applyTaskBatch', 'POST', `${task}/batch`, batch({ ...addRun, id: 'a' }), []],
+  ['applyTaskBatch', 'POST', `${task}/batch`, batch(addRun, finish), []],
   ['getRun', 'GET', `${task}/runs/run_x`, undefined, ['run']],
   ['cancelRun', 'POST', `${task}/runs/run_x/cancel`, undefined, ['run']],
   ['describeOwnToken', 'GET', '/api/tokens/self', undefined, Object.keys(grants) as GrantName[]],
@@ -204,7 +207,6 @@ const never: [operation: string, method: string, path: string, body?: unknown][]
   ['extendRun', 'POST', `${task}/runs/run_x/extend`, { lease: 'lease_x' }],
   ['finishRun', 'POST', `${task}/runs/run_x/finish`, { lease: 'lease_x' }],
   ['retryRun', 'POST', `${task}/runs/run_x/retry`],
-  ['applyTaskBatch', 'POST', `${task}/batch`, batch(addRun)],
   ['listApiKeys', 'GET', '/api/keys'],
   ['createApiKey', 'POST', '/api/keys', { kind: 'secret' }],
   ['describeOwnApiKey', 'GET', '/api/keys/self'],
@@ -239,7 +241,7 @@ beforeAll(async () => {
         await api.post(`/v1/${name}/${one}`, { indices: { i1: { hashField: 'status' }, i2: { hashField: 'n' } } }),
         201,
       )
-      ok(await api.put(`/v1/${name}/${one}/changes`, {}))
+      ok(await api.put(`/v1/${name}/${one}/changes`, { keepHours: 1 }))
       for (const hashKey of ['ada:1', 'ada:2', 'bob:1']) {
         ok(await api.put(`/v1/${name}/${one}`, { hashKey, data: { status: 'open', n: 1 } }))
       }
