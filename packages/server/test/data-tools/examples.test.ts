@@ -329,7 +329,6 @@ describe('notes', () => {
     const [ada, bob] = [server.as(await tokenOf('ada')), server.as(await tokenOf('bob'))]
     const note = { hashKey: 'ada', rangeKey: 'of the test', data: { text: 'x' } }
     expect((await ada.put('/v1/notes/notes', note)).status).toBe(200)
-    console.log((await ada.post('/v1/notes/notes/query', { hash: 'ada' })).body)
     expect((await ada.post('/v1/notes/notes/query', { hash: 'ada' })).body.count).toBe(1)
     const refused = await Promise.all([
       bob.get('/v1/notes/notes/ada/of%20the%20test'),
