@@ -20,6 +20,7 @@ import { filesCommands } from './commands/files.ts'
 import { getCommand } from './commands/get.ts'
 import { healthCommand } from './commands/health.ts'
 import { importCommand } from './commands/import.ts'
+import { issuersCommands } from './commands/issuers.ts'
 import { keysCommands } from './commands/keys.ts'
 import { mcpCommand } from './commands/mcp.ts'
 import { orgsCommands } from './commands/orgs.ts'
@@ -43,6 +44,7 @@ export const commands: CliCommand[] = [
   ...orgsCommands,
   ...keysCommands,
   ...tokensCommands,
+  ...issuersCommands,
   consoleLinkCommand,
   secretsRotateCommand,
   verifyCommand,

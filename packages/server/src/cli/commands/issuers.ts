@@ -52,7 +52,8 @@ const listCommand: CliCommand = {
     }
     const { issuers }: { issuers: Record<string, string>[] } = JSON.parse(answer)
     if (issuers.length === 0) printLine('no issuers')
-    else printTable([['NAME', 'ISSUER', 'AUDIENCE'], ...issuers.map((each) => [each.name!, each.issuer!, each.audience!])])
+    else
+      printTable([['NAME', 'ISSUER', 'AUDIENCE'], ...issuers.map((each) => [each.name!, each.issuer!, each.audience!])])
     return 0
   },
 }
