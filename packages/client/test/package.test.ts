@@ -7,7 +7,7 @@ import manifest from '../package.json' with { type: 'json' }
 import { installBuilt } from './built-package.ts'
 
 /** The limit is without the entry points `changes`, `load`, `worker` and `webhooks`. */
-const bytesMax = 10_000
+const bytesMax = 11_000
 
 let directory: string
 let folder: string
@@ -22,7 +22,7 @@ afterAll(() => rm(directory, { recursive: true, force: true }))
 
 const modules = ['index', 'changes', 'load', 'worker', 'webhooks']
 
-test('the module is under 10 kB, minified and gzipped', async () => {
+test('the module is under 11 kB, minified and gzipped', async () => {
   const sizes: Record<string, number> = {}
   for (const name of modules) {
     sizes[name] = Bun.gzipSync(await Bun.file(join(dist, `${name}.js`)).bytes(), { level: 9 }).length
@@ -153,12 +153,12 @@ test.each([
 const printNames = `
   const cubby = new client.Cubby({ url: 'http://127.0.0.1:4600', key: 'svc_live_' + '0'.repeat(38) })
   const db = cubby.db('app')
-  const objects = [cubby, cubby.keys, cubby.databases(), db, db.tables, db.table('t'), db.buckets, db.bucket('b'), db.tasks, db.task('t')]
+  const objects = [cubby, cubby.keys, cubby.tokens, cubby.issuers, cubby.databases(), db, db.tables, db.table('t'), db.buckets, db.bucket('b'), db.tasks, db.task('t')]
   const errors = [new client.CubbyError('internal', ''), new client.SaveError('internal', { saved: 0, chunks: [] }, new Error()), new worker.RunFailed(''), new webhooks.PushError('body', '')]
   console.log(...objects.concat(errors).map((it) => it.constructor.name), ...errors.map((it) => it.name), String(errors[0]))`
 
 const namesSeen =
-  'Cubby Keys Pages Database Tables Table Buckets Bucket Tasks Task CubbyError SaveError RunFailed PushError CubbyError SaveError RunFailed PushError CubbyError\n'
+  'Cubby Keys Tokens Issuers Pages Database Tables Table Buckets Bucket Tasks Task CubbyError SaveError RunFailed PushError CubbyError SaveError RunFailed PushError CubbyError\n'
 
 test('the classes have their names in the built module, and after the minifier of a project', async () => {
   const plain = join(directory, 'names.mjs')

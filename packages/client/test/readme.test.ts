@@ -45,7 +45,7 @@ test('the samples of the README compile, run, and print what they say', async ()
       expect(problems).toBe('')
       // Each `console.log(…) // text` prints that text; the last ones are those of the error handling.
       const promised = Array.from(source.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm), ([, text]) => text!)
-      expect(promised).toHaveLength(20)
+      expect(promised).toHaveLength(21)
       const failed = [0, 1, 2, 3].map((i) => `25 records from ${25 * i} on: failed`)
       const rest = '900 records from 100 on: unsent'
       const refused = '1 stored; line 2: invalid_key'

@@ -11,8 +11,11 @@ import {
   type FollowedOp,
   type FollowedPayload,
   type FollowTable,
+  type Grant,
   type Indices,
+  type Issuer,
   type KeyChange,
+  type OwnToken,
   type ReadData,
   type RecordResponse,
   SaveError,
@@ -564,4 +567,49 @@ export const taskManagement = async () => {
   for await (const listed of app.tasks.list()) listed.recoverableUntil
   app.tasks.restore('mail', { deletedAt: 5 })
   app.tasks.createSecret('mail', { revokeOld: true })
+}
+
+export const userTokens = async () => {
+  new Cubby({ url: '', token: 'svc_user_' })
+  new Cubby({ url: '', token: async () => (await fetch('/token')).text() })
+  const reader = new Cubby({ url: '', key: 'svc_pub_' })
+  new Cubby({ url: '', token: () => reader.tokens.exchange('a.b.c') })
+  // @ts-expect-error one of them
+  new Cubby({ url: '', key: 'svc_live_', token: 'svc_user_' })
+  // @ts-expect-error none of them
+  new Cubby({ url: '' })
+  // @ts-expect-error without the token
+  new Cubby({ url: '', token: async () => ({ expiresAt: 5 }) })
+
+  const grants: Grant[] = [
+    { db: 'app', table: 'news', can: 'read' },
+    { db: 'app', table: 'notes', hash: { beginsWith: 'ada:' }, can: 'write', sizeMax: 5 },
+    { db: 'app', table: 'notes', index: 'i1', hash: 5, can: 'read' },
+    { db: 'app', bucket: 'files', prefix: 'ada/', can: 'write', sizeMax: 5 },
+    { db: 'app', task: 'mail', can: 'run' },
+    // @ts-expect-error nothing is written by index
+    { db: 'app', table: 'notes', index: 'i1', hash: 'ada', can: 'write' },
+    // @ts-expect-error of which hash value
+    { db: 'app', table: 'notes', index: 'i1', can: 'read' },
+    // @ts-expect-error nothing is written
+    { db: 'app', table: 'notes', can: 'read', sizeMax: 5 },
+    // @ts-expect-error runs are added
+    { db: 'app', task: 'mail', can: 'write' },
+  ]
+  const { token, expiresAt } = await cubby.tokens.create({ user: 'ada', grants, expiresIn: 60 })
+  holds<Equal<[typeof token, typeof expiresAt], [string, number]>>()
+  const own = await cubby.tokens.self()
+  holds<Equal<typeof own, OwnToken>>()
+  ;(await cubby.tokens.revoke('ada')).revokedAt.toFixed()
+
+  const service = { issuer: 'https://login.test/', audience: 'app', grants }
+  await cubby.issuers.put('login', { ...service, keysUrl: 'https://login.test/keys' })
+  await cubby.issuers.put('login', { ...service, keys: { keys: [{ kty: 'EC' }] }, user: '{sub}' })
+  // @ts-expect-error its keys are missing
+  cubby.issuers.put('login', service)
+  // @ts-expect-error one of them
+  cubby.issuers.put('login', { ...service, keys: { keys: [] }, keysUrl: '' })
+  const listed = await cubby.issuers.list()
+  holds<Equal<typeof listed, Issuer[]>>()
+  ;(await cubby.issuers.get('login'))?.updatedAt.toFixed()
 }

@@ -13,7 +13,7 @@ import type { ApiKey } from '../src/store/api-keys.ts'
 import { expectRefusal, makeFixture, putOf, startMs } from './conformance/fixture.ts'
 import { eventually } from './harness.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
-import { taskServices } from './task-services.ts'
+import { loginServices, taskServices } from './task-services.ts'
 
 // Connections end at a bad moment. A waiting caller gets another connection, or an error at once. A forgotten caller would
 // wait until its time is up.
@@ -185,7 +185,7 @@ describe('with every connection taken', () => {
           // With a condition: such puts do not go together.
           const write = putOf(table, `k${i}`, { condition: 'absent' })
           if (kind === 'writes') return engine.records.write({ orgId: apiKey.orgId, apiKey }, table, [write], startMs)
-          const access = { engine, apiKey, blobStore: undefined, tasks: taskServices(engine) }
+          const access = { engine, apiKey, blobStore: undefined, tasks: taskServices(engine), logins: loginServices }
           const found =
             kind === 'pages'
               ? queryRecords(access, { ...address, query: parseQuery({ index: 't', limit: 1 }) }, startMs)

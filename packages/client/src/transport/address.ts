@@ -1,7 +1,7 @@
 import { matches, refusal } from './errors.ts'
 
-/** Shows the `url` that was passed, for a message: without a password, and without an API key that was passed by mistake. */
-const show = (given: unknown): string => `"${given}"`.replace(/svc_\w+|[^"/]*@/g, '…')
+/** Shows the `url` that was passed, for a message: without a password, and without a key or token that was passed by mistake. */
+const show = (given: unknown): string => `"${given}"`.replace(/svc_[\w-]+|[^"/]*@/g, '…')
 
 /** The start of every request's address, without a slash at the end. */
 export const parseAddress = (given: unknown): string => {
@@ -32,5 +32,6 @@ export const checkApiKey = (given: unknown): void => {
       ? `malformed (${given.length} characters)`
       : typeof given
   const message = `is ${found}; it takes an API key: svc_live_ or svc_pub_ and 38 letters and digits.`
-  throw refusal(missing ? 'missing_api_key' : 'invalid_api_key', 'key', message)
+  const hint = matches(/^svc_user_/, given) ? 'Pass a user token as token, not as key.' : undefined
+  throw refusal(missing ? 'missing_api_key' : 'invalid_api_key', 'key', message, hint)
 }

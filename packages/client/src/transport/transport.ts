@@ -234,7 +234,7 @@ export const createSendTo = (
   const readEnd = async (text: string): Promise<number | undefined> => {
     const call = { method: 'GET', path: '/api/tokens/self', effect: 'read' } as const
     const answer = await attempt<OwnToken>(call, undefined, timeoutMsDefault, bearer(text))
-    return 'value' in answer ? answer.value.expiresAt : undefined
+    return 'value' in answer ? answer.value?.expiresAt : undefined
   }
   const holder = typeof credential === 'function' ? new TokenHolder(credential, readEnd) : undefined
 
@@ -259,7 +259,6 @@ export const createSendTo = (
         // Nothing was applied, so that writes are repeated too.
         if (!isRenewed && !call.once && failure === undefined) {
           isRenewed = true
-          sent--
           continue
         }
       }

@@ -259,3 +259,12 @@ export const loginTokenCharactersMax = 16_384
 export const loginTokenAgeSecondsMax = 86_400
 export const loginClockSecondsMax = 60
 export const issuerKeysMax = 20
+/** The stored declaration of an issuer, with its keys and grants. */
+export const issuerBytesMax = 32 * KIB
+export const issuerTextBytesMax = 1_024
+export const exchangedTokenSecondsMax = 3_600
+/** Sets of keys that a process fetches at once, and those of one organization. */
+export const keyFetchesMax = 16
+export const keyFetchesOfOrgMax = 2
+/** The fetched keys that a process keeps. */
+export const fetchedKeysBytesMax = 16 * MIB

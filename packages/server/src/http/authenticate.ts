@@ -7,6 +7,7 @@ import { userTokenPrefix } from '../core/tokens/user-token.ts'
 import type { Access } from '../operations/access.ts'
 import { authorize, type Demand } from '../operations/authorize.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
+import type { LoginServices } from '../operations/tokens/login-services.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
@@ -72,6 +73,7 @@ export interface AuthenticatorOptions {
   /** The blob store of files; absent without --files. */
   blobStore?: BlobStore
   tasks: TaskServices
+  logins: LoginServices
   now(): number
   /** Called when a key is used; must be cheap. */
   onKeyUse(keyId: string, atMs: number): void
@@ -84,15 +86,17 @@ export class Authenticator {
   readonly #engine: Engine
   readonly #blobStore: BlobStore | undefined
   readonly #tasks: TaskServices
+  readonly #logins: LoginServices
   readonly #now: () => number
   readonly #onKeyUse: (keyId: string, atMs: number) => void
   #notedKeyId = ''
   #notedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor({ engine, blobStore, tasks, now, onKeyUse }: AuthenticatorOptions) {
+  constructor({ engine, blobStore, tasks, logins, now, onKeyUse }: AuthenticatorOptions) {
     this.#engine = engine
     this.#blobStore = blobStore
     this.#tasks = tasks
+    this.#logins = logins
     this.#now = now
     this.#onKeyUse = onKeyUse
   }
@@ -122,7 +126,10 @@ export class Authenticator {
   #admit(caller: Caller, apiKey: ApiKey, nowMs: number): void {
     authorize(apiKey, caller.route, caller.params)
     this.#noteKeyUse(apiKey.id, nowMs)
-    caller.access = { engine: this.#engine, apiKey, blobStore: this.#blobStore, tasks: this.#tasks }
+    caller.access = {
+      ...{ engine: this.#engine, apiKey, blobStore: this.#blobStore },
+      ...{ tasks: this.#tasks, logins: this.#logins },
+    }
   }
 
   /** Every web page may send a user token, so nothing is asked about the page. */

@@ -13,6 +13,7 @@ import { readFile, requireBlobStore } from '../operations/files/file-access.ts'
 import { markParameter } from '../operations/files/sign-url.ts'
 import type { PutFileInput } from '../operations/files/upload.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
+import type { LoginServices } from '../operations/tokens/login-services.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
@@ -71,6 +72,7 @@ export interface FileUrlOptions {
   engine: Engine
   blobStore?: BlobStore
   tasks: TaskServices
+  logins: LoginServices
 }
 
 /** A request to a URL. Its turns and its bytes are charged to the bucket's organization, and to the key that signed. */
@@ -82,7 +84,7 @@ export class FileUrlExchange extends RequestExchange {
   signature: string | undefined
   readonly blobStore: BlobStore | undefined
   readonly engine: Engine
-  readonly #tasks: TaskServices
+  readonly #services: Pick<FileUrlOptions, 'tasks' | 'logins'>
   readonly #isSigned: boolean
   /** That of the user token, if one has signed. */
   #mark: TokenMark | undefined
@@ -94,12 +96,12 @@ export class FileUrlExchange extends RequestExchange {
     requestId: string,
     route: FileUrlRoute,
     shared: Shared,
-    { engine, blobStore, tasks }: FileUrlOptions,
+    { engine, blobStore, tasks, logins }: FileUrlOptions,
   ) {
     super(request, params, requestId, route, shared)
     this.engine = engine
     this.blobStore = blobStore
-    this.#tasks = tasks
+    this.#services = { tasks, logins }
     this.name = fileNameOf(this)
     this.query = queryOf(request.url)
     this.#isSigned = isSigned(this.query)
@@ -146,7 +148,7 @@ export class FileUrlExchange extends RequestExchange {
       const isOver = (ms: number | null): boolean => ms !== null && ms <= this.nowMs
       if (isOver(apiKey.expiresAtMs) || (isHead && isOver(signed.expiresAtMs))) throw expired()
       this.#apiKey = apiKey
-      this.access = { engine: this.engine, apiKey, blobStore: this.blobStore, tasks: this.#tasks }
+      this.access = { engine: this.engine, apiKey, blobStore: this.blobStore, ...this.#services }
       return andThen(this.#refuseRevokedUser(apiKey), () =>
         andThen(this.#findBucket(), () => {
           if (this.bucket.orgId !== apiKey.orgId) throw noFile()

@@ -12,7 +12,7 @@ import { respondLongText, respondVersion } from './respond.ts'
 const addressIn = (exchange: Exchange, names: readonly string[]): Record<string, string> => {
   const { params, request } = exchange
   if (names.includes('id')) refuseBadEscapes(request.url, params.id!, 'id')
-  if (!names.includes('name')) return parseNames(names, params)
+  if (!names.includes('bucket') || !names.includes('name')) return parseNames(names, params)
   return { ...parseNames(names.slice(0, -1), params), name: fileNameOf(exchange) }
 }
 

@@ -8,7 +8,7 @@ import { type ErrorContext, respondError } from './respond.ts'
 /** The engine's error only has the code. */
 const asToldToCallers = (error: CubbyError): CubbyError => {
   if (error.code === 'revoked_api_key') return revoked()
-  return error.code === 'revoked_token' ? revokedToken() : error
+  return error.code === 'revoked_token' && error.hint === undefined ? revokedToken() : error
 }
 
 /** Turns any thrown value into an answer. Faults of the server are logged with the request id. */

@@ -73,6 +73,7 @@ export const parameters = {
     'path',
     'All that follows the bucket in the path. Each segment is percent-encoded once; `%2F` is the same as `/`.',
   ),
+  issuerName: { ...fromInput('getIssuer', 'name', 'path'), example: 'auth' },
   id: fromInput('revokeApiKey', 'id', 'path'),
   collection: fromInput('getItem', 'collection', 'path'),
   itemId: { ...fromInput('getItem', 'id', 'path', encoded), example: 'draft' },
@@ -212,7 +213,11 @@ const ofItems: Record<string, ParameterName> = { id: 'itemId', rangeKey: 'itemRa
 
 /** The parameter with this name in requests to this path. */
 export const parameterAt = (path: string, name: string): ParameterName =>
-  (path.startsWith('/api/collections/') ? ofItems[name] : undefined) ?? (name as ParameterName)
+  (path.startsWith('/api/collections/')
+    ? ofItems[name]
+    : path.startsWith('/api/issuers/')
+      ? 'issuerName'
+      : undefined) ?? (name as ParameterName)
 
 const componentNames: Partial<Record<ParameterName, string>> = { name: 'nameOfFile', key: 'keyOfUrl', run: 'idOfRun' }
 

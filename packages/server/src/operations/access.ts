@@ -6,6 +6,7 @@ import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
 import type { Once } from '../store/idempotency.ts'
 import type { TaskServices } from './tasks/task-services.ts'
+import type { LoginServices } from './tokens/login-services.ts'
 
 export type IdempotencyScope = Pick<Once, 'scopeId' | 'scopeKind'>
 
@@ -28,6 +29,7 @@ export interface Access {
   /** The blob store of files; undefined without --files. */
   blobStore: BlobStore | undefined
   tasks: TaskServices
+  logins: LoginServices
   /** The idempotency key of the request, if it has one. */
   once?: OnceRequest | undefined
   /** The way on which the caller came is restricted to reading: no URL is signed, whatever the key may do. */

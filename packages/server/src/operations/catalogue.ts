@@ -17,6 +17,10 @@ import { getFileOperation } from './files/get-file.ts'
 import { getFileUrlOperation } from './files/get-file-url.ts'
 import { putFileOperation } from './files/put-file.ts'
 import { queryFilesOperation } from './files/query-files.ts'
+import { deleteIssuerOperation } from './issuers/delete-issuer.ts'
+import { getIssuerOperation } from './issuers/get-issuer.ts'
+import { listIssuersOperation } from './issuers/list-issuers.ts'
+import { putIssuerOperation } from './issuers/put-issuer.ts'
 import { deleteItemOperation } from './items/delete-item.ts'
 import { getItemOperation } from './items/get-item.ts'
 import { patchItemOperation } from './items/patch-item.ts'
@@ -60,6 +64,7 @@ import { listTasksOperation } from './tasks/list-tasks.ts'
 import { restoreTaskOperation } from './tasks/restore-task.ts'
 import { createTokenOperation } from './tokens/create-token.ts'
 import { describeOwnTokenOperation } from './tokens/describe-own-token.ts'
+import { exchangeTokenOperation } from './tokens/exchange-token.ts'
 import { revokeUserOperation } from './tokens/revoke-user.ts'
 
 /** Every operation of the service. Adapters are loops over this list. */
@@ -123,6 +128,11 @@ export const operations = [
   createTokenOperation,
   describeOwnTokenOperation,
   revokeUserOperation,
+  exchangeTokenOperation,
+  listIssuersOperation,
+  putIssuerOperation,
+  getIssuerOperation,
+  deleteIssuerOperation,
 ] as const
 
 export type OperationId = (typeof operations)[number]['id']

@@ -2,6 +2,7 @@ import { CubbyError } from '../core/errors.ts'
 import { parseFileName } from '../core/files/file-name.ts'
 import { call } from '../core/hint.ts'
 import { type Members, refuseUnknownMembers } from '../core/members.ts'
+import { parseName } from '../core/names.ts'
 import { parseKeyPart } from '../core/records/record-key.ts'
 import { parsePlainBody } from '../core/text/plain-body.ts'
 import { parseNameOf } from './access.ts'
@@ -46,7 +47,8 @@ const parsers: Readonly<Record<string, (value: unknown, before: Record<string, s
   bucket: (value) => parseNameOf(value, 'bucket'),
   task: (value) => parseNameOf(value, 'task'),
   run: parseRun,
-  name: (value) => parseFileName(value),
+  // Of a file, or of an issuer.
+  name: (value, { bucket }) => (bucket === undefined ? parseName(value, 'name') : parseFileName(value)),
   id: (value) => parseKeyPart(value, 'id'),
 }
 

@@ -3,6 +3,7 @@ import { bucketSchemas } from './buckets/schemas.ts'
 import { changesSchemas } from './changes/schemas.ts'
 import { fileSchemas } from './files/schemas.ts'
 import { urlSchemas } from './files/url-schemas.ts'
+import { issuerSchemas } from './issuers/schemas.ts'
 import { itemSchemas } from './items/schemas.ts'
 import { recordSchemas } from './records/schemas.ts'
 import { runSchemas } from './runs/schemas.ts'
@@ -24,6 +25,7 @@ export const schemas = {
   ...apiKeySchemas,
   ...ownKeySchemas,
   ...tokenSchemas,
+  ...issuerSchemas,
 }
 
 export type SchemaName = keyof typeof schemas

@@ -4,6 +4,7 @@ import type { KeyUseLog } from '../background/key-use.ts'
 import { servedConsole } from '../console/served-console.ts'
 import { RunSignals } from '../core/tasks/run-signals.ts'
 import { type HttpServer, startHttp } from '../http/server.ts'
+import { Logins } from '../logins/logins.ts'
 import { descriptionPages } from '../openapi/pages.ts'
 import { RunWaits } from '../operations/runs/run-waits.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
@@ -51,11 +52,12 @@ export const serveHttp = (
   { engine, files, tasks, metrics, keyUse }: ServedParts,
   { port, reusePort }: { port: number; reusePort?: boolean },
 ): HttpServer => {
-  const { host, publicUrl, clock, log, logRequests, logSlowMs, hasConsole, hasMcp, allowedOrigins } = options
+  const { host, publicUrl, clock, log, logRequests, logSlowMs, hasConsole, hasMcp, allowedOrigins, pushAllow } = options
   return startHttp({
     engine,
     blobStore: files?.blobStore,
     tasks,
+    logins: new Logins({ allow: pushAllow }),
     host,
     port,
     publicUrl,

@@ -4,11 +4,13 @@ import { type LimitedPart, noResponse, type PushResponse, ResponseReader } from 
 import type { Target } from './target.ts'
 
 interface Request {
+  method: 'GET' | 'POST'
   target: Target
   /** Checked. The connection goes to one of them. */
   addresses: readonly string[]
   headers: Record<string, string>
-  body: Uint8Array
+  /** Absent for a GET. */
+  body?: Uint8Array
   signal: AbortSignal
   /** It is called if a part of the answer was too long; then nothing more was read. */
   onCut?: (part: LimitedPart) => void
@@ -17,12 +19,21 @@ interface Request {
 }
 
 /**
- * Sends a POST on a connection of its own, and reads the answer. Whatever happens, the connection is closed at the end. Rejects
+ * Sends a request on a connection of its own, and reads the answer. Whatever happens, the connection is closed at the end. Rejects
  * if there is no answer, and when the signal aborts. Environment variables for proxies have no effect on `node:net`.
  */
-export const exchange = ({ target, addresses, headers, body, signal, onCut, ca }: Request): Promise<PushResponse> =>
+export const exchange = ({
+  method,
+  target,
+  addresses,
+  headers,
+  body,
+  signal,
+  onCut,
+  ca,
+}: Request): Promise<PushResponse> =>
   new Promise((resolve, reject) => {
-    const head = headOf(target, headers, body.length)
+    const head = headOf(method, target, headers, body)
     const reader = new ResponseReader()
     let socket: Socket | undefined
     let isSettled = false
@@ -55,7 +66,7 @@ export const exchange = ({ target, addresses, headers, body, signal, onCut, ca }
       // Together: apart they would be two packets.
       connected.cork()
       connected.write(head)
-      connected.write(body)
+      if (body !== undefined) connected.write(body)
       connected.uncork()
     })
     socket.on('data', (bytes: Buffer) => take(() => reader.read(bytes)))
@@ -95,12 +106,17 @@ const connect = (
   return socket
 }
 
-const headOf = ({ url }: Target, headers: Record<string, string>, bodyBytes: number): string => {
+const headOf = (
+  method: string,
+  { url }: Target,
+  headers: Record<string, string>,
+  body: Uint8Array | undefined,
+): string => {
   const lines = [
-    `POST ${url.pathname}${url.search} HTTP/1.1`,
+    `${method} ${url.pathname}${url.search} HTTP/1.1`,
     `host: ${url.host}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    `content-length: ${bodyBytes}`,
+    ...(body === undefined ? [] : [`content-length: ${body.length}`]),
     'connection: close',
   ]
   // Names and values were checked when they were stored; a line break in one of them would be a header of the caller's.

@@ -1,12 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { errorMessageCharactersMax, retryAfterSecondsMax } from '../core/limits.ts'
 import type { Run, RunError, RunErrorCode } from '../core/tasks/run.ts'
-import type { Allow } from './allow.ts'
-import { exchange } from './exchange.ts'
-import { type Resolve, resolveName } from './resolve.ts'
-import { BadResponse, isSuccess, type LimitedPart, type PushResponse } from './response-reader.ts'
+import { connectionMessage, type ReachOptions, reach } from './reach.ts'
+import { isSuccess, type PushResponse } from './response-reader.ts'
 import { resultOf } from './result.ts'
-import { checkedAddresses, parseTarget, TargetRefused } from './target.ts'
+import { TargetRefused } from './target.ts'
 
 /** One attempt: the request, and its target. */
 export interface Push {
@@ -21,17 +19,9 @@ export interface Push {
   run: Run
 }
 
-export interface PushOptions {
-  allow: Allow
-  /** The caller owns the deadline. An abort closes the connection, and the outcome is `timeout`. */
-  signal: AbortSignal
+/** After an abort of the signal the outcome is `timeout`. */
+export interface PushOptions extends ReachOptions {
   nowMs: number
-  /** It is called if a part of the answer was too long; then nothing more was read. */
-  onCut?: (part: LimitedPart) => void
-  /** Tests set another resolver. */
-  resolve?: Resolve
-  /** Tests set certificates of authorities. */
-  ca?: string
 }
 
 export type PushOutcome =
@@ -48,16 +38,12 @@ export type PushOutcome =
 
 /** Makes one attempt. It never throws because of the target or its answer, and ends soon after the signal aborts. */
 export const pushRun = async (push: Push, options: PushOptions): Promise<PushOutcome> => {
-  const { allow, signal, nowMs, onCut, resolve = resolveName, ca } = options
+  const { signal, nowMs } = options
   const startedAt = performance.now()
   try {
-    const target = parseTarget(push.url, allow)
-    // A name server may take longer than the lease, and a lookup cannot be cancelled.
-    const addresses = await unlessAborted(checkedAddresses(target, allow, resolve), signal)
-    if (addresses.length === 0) return failed('connection', 'The name of the host does not resolve.')
     const body = Buffer.from(push.run.payload)
     const headers = headersOf(push, body, nowMs)
-    const response = await exchange({ target, addresses, headers, body, signal, onCut, ca })
+    const response = await reach(push.url, { method: 'POST', headers, body }, options)
     return outcomeOf(response, nowMs + Math.round(performance.now() - startedAt))
   } catch (error) {
     if (error instanceof TargetRefused) return { ...failed('target_refused', `The url ${error.message}`), retry: false }
@@ -98,14 +84,6 @@ const signatureOf = (
     })
     .join(' ')
 
-const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const stop = (): void => reject(new Error('the signal aborted the push'))
-    signal.addEventListener('abort', stop)
-    if (signal.aborted) stop()
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
-
 /** The status with which a receiver refuses all further attempts. */
 const gone = 410
 
@@ -134,18 +112,3 @@ const failed = (code: RunErrorCode, message: string): Failure => ({
   retry: true,
   retryAfterMs: null,
 })
-
-/** Shows errors of the runtime by their codes only, because messages of TLS repeat what the target has sent. */
-const connectionMessage = (error: unknown): string => {
-  if (error instanceof BadResponse) return error.message
-  const code = String((error as { code?: unknown }).code ?? '')
-  const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? 'The connection to the target failed'
-  return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `${reason} (${code}).` : `${reason}.`
-}
-
-const reasons: readonly [RegExp, string][] = [
-  [/^ECONNREFUSED$/, 'The target refused the connection'],
-  [/^ECONNRESET$/, 'The target closed the connection without an answer'],
-  [/^DNS_|ENOTFOUND|EAI_/, 'The name of the host does not resolve'],
-  [/CERT|SIGNATURE|ISSUER|SSL|TLS/, 'The certificate of the target is not valid for its name, or TLS failed'],
-]

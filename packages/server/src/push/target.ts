@@ -87,14 +87,15 @@ const lookupsMax = 256
 const resolveSome = atMostAtOnce(resolveName, lookupsMax)
 
 /**
- * Checks the target of a declaration: throws `push_target_refused` with the field `url` if the target must not be pushed to. A
- * name that does not resolve, or not in time, is accepted: each attempt checks again.
+ * Checks the target of a declaration: throws `push_target_refused` with the field if the target must not be reached. A name that
+ * does not resolve, or not in time, is accepted: each attempt checks again.
  */
 export const checkTarget = async (
   url: string,
   allow: Allow,
   resolve: Resolve = resolveSome,
   msMax = resolveMsMax,
+  field = 'url',
 ): Promise<void> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<readonly string[]>((done) => {
@@ -105,7 +106,7 @@ export const checkTarget = async (
     await checkedAddresses(parseTarget(url, allow), allow, unlessUnknown)
   } catch (error) {
     if (!(error instanceof TargetRefused)) throw error
-    throw new CubbyError('push_target_refused', `url ${error.message}`, { field: 'url', hint: error.hint })
+    throw new CubbyError('push_target_refused', `${field} ${error.message}`, { field, hint: error.hint })
   } finally {
     clearTimeout(timer)
   }

@@ -10,7 +10,7 @@ import type { BlobStore, BlobWriter } from '../../src/store/blob-store.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import { makeTenant, startMs, type Tenant } from '../conformance/fixture.ts'
 import { makeTempDir, removeTempDir } from '../harness.ts'
-import { taskServices } from '../task-services.ts'
+import { loginServices, taskServices } from '../task-services.ts'
 
 // The bytes of a failed upload must be removed at the right time. If it is too early, bytes that arrive late stay for ever,
 // because their row is gone. If it is too late, failed uploads fill the disk.
@@ -64,7 +64,7 @@ const upload = async (
     },
     whole: async () => whole,
   }
-  const access = { engine, apiKey: tenant.apiKey, blobStore, tasks: taskServices(engine) }
+  const access = { engine, apiKey: tenant.apiKey, blobStore, tasks: taskServices(engine), logins: loginServices }
   const accepted = await acceptUpload(access, { ...input, bytes }, startMs)
   const error = await storeUpload(access, accepted, { ...input, bytes }, source, () => startMs).then(
     () => undefined,

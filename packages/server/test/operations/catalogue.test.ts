@@ -13,7 +13,7 @@ import { schemas } from '../../src/operations/schemas.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import { type Json, makeTempDir, removeTempDir } from '../harness.ts'
 import { Stage } from '../openapi/stage.ts'
-import { taskServices } from '../task-services.ts'
+import { loginServices, taskServices } from '../task-services.ts'
 import { schemaFaults } from './schema-faults.ts'
 
 // An adapter other than HTTP has only the catalogue. So these tests use nothing else: they call each operation with the
@@ -66,6 +66,7 @@ const makeAccess = async (store: Engine, name = `org-${++organizations}`): Promi
     apiKey,
     blobStore: new DirectoryBlobStore(join(dir, 'files', name)),
     tasks: taskServices(store),
+    logins: loginServices,
   }
 }
 

@@ -31,7 +31,10 @@ const chunks = 30
 const chunkBytes = 1_000
 
 const nothing = undefined as never
-const access = { engine: nothing, apiKey: { orgId: 1, seq: 1 } as never, blobStore: undefined, tasks: nothing }
+const access = {
+  ...{ engine: nothing, apiKey: { orgId: 1, seq: 1 } as never, blobStore: undefined },
+  ...{ tasks: nothing, logins: nothing },
+}
 
 /** Exchanges of organization 1, each with a body of so many chunks that has arrived already, and the turns that they share. */
 const makeExchanges = (count = 1, chunksOfEach = chunks) => {

@@ -14,9 +14,9 @@ import {
   leaseSecondsMax,
   pushConcurrencyDefault,
   pushLeaseSecondsMax,
-  pushUrlCharactersMax,
 } from '../limits.ts'
 import { type Members, parseFlag, parseObject, refuseUnknownMembers } from '../members.ts'
+import { parsePushUrl } from '../push-url.ts'
 import { parseData } from '../records/record-data.ts'
 import { readScalar, type Scalar, words } from '../scalar.ts'
 import { runThrough, type Slices } from '../slices.ts'
@@ -105,7 +105,7 @@ function* readPayload(read: DeclarationText, at: number): Slices<number> {
 export const parseDeclaration = (read: DeclarationText, nowMs: number): ParsedDeclaration => {
   const { members } = read
   refuseUnknownMembers(members, declarationFields)
-  const url = parsePushUrl(members.url)
+  const url = members.url === undefined ? null : parsePushUrl(members.url, urlTexts)
   const isPushed = url !== null
   return {
     url,
@@ -199,39 +199,9 @@ const parsePayload = (value: unknown, text: string, span: Span | undefined): str
   }
 }
 
-const field = 'url'
-const hint =
-  'Give the address that takes the pushes, for example "https://example.com/tasks/mail"; without url, workers claim the runs.'
-
-/** White space and control characters, which URL parsers drop without a word. */
-const dropped = /[\s\u0000-\u001f\u007f]/
-
-/** The form of a target, as it was sent. Whether its addresses may be pushed to is checked elsewhere. */
-const parsePushUrl = (value: unknown): string | null => {
-  if (value === undefined) return null
-  if (typeof value !== 'string' || dropped.test(value) || !value.isWellFormed() || !URL.canParse(value)) {
-    throw new CubbyError('invalid_request', `url is ${describeValue(value)}; it takes a URL.`, { field, hint })
-  }
-  if (value.length > pushUrlCharactersMax) {
-    throw new CubbyError(
-      'invalid_request',
-      `url has ${value.length} characters; it takes at most ${pushUrlCharactersMax}.`,
-      { field, hint: 'Send what differs between runs in their payload.' },
-    )
-  }
-  const { protocol, username, password } = new URL(value)
-  if (protocol !== 'https:' && protocol !== 'http:') {
-    throw new CubbyError('push_target_refused', `url begins with ${JSON.stringify(protocol)}; it takes https.`, {
-      field,
-      hint,
-    })
-  }
-  if (username !== '' || password !== '') {
-    // The value is not repeated: it may be a password.
-    throw new CubbyError('push_target_refused', 'url has a user or a password.', {
-      field,
-      hint: 'Leave them out, and send credentials as "authorization".',
-    })
-  }
-  return value
+const urlTexts = {
+  field: 'url',
+  hint: 'Give the address that takes the pushes, for example "https://example.com/tasks/mail"; without url, workers claim the runs.',
+  lengthHint: 'Send what differs between runs in their payload.',
+  userHint: 'Leave them out, and send credentials as "authorization".',
 }
