@@ -11,6 +11,7 @@ import { makeBench } from './conformance/runs.ts'
 import { type Api, type ApiResponse, type Json, makeTempDir, removeTempDir, runCubby, startServer } from './harness.ts'
 import { ok } from './http/service.ts'
 import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
+import { makeTokens } from './token-states.ts'
 
 setDefaultTimeout(120_000)
 
@@ -91,6 +92,7 @@ describe('cubby copy', () => {
   let before: string[]
   let held: Json
   let waiting: Json
+  let expectSameTokens: Awaited<ReturnType<typeof makeTokens>>['expectSame']
   const dirs: string[] = []
   const makeDir = (): string => {
     const dir = makeTempDir()
@@ -129,6 +131,7 @@ describe('cubby copy', () => {
     await api.delete(`/api/keys/${made.id}`)
     cursor = (await api.post('/v1/app/orders/query', { index: 'i1', hash: 'open', limit: 10 })).body.cursor
     ;({ held, waiting } = await makeTasks(api))
+    expectSameTokens = (await makeTokens(server, api)).expectSame
     await server.restart()
     before = await readAll(server.as(secretKey))
     await server.stop()
@@ -140,7 +143,7 @@ describe('cubby copy', () => {
 
   test('there and back ends equal, and every answer is what it was', async () => {
     const there = await copy(source, url, '--json')
-    const counts = { records: records + 2, tasks, runs, files: 0 }
+    const counts = { records: records + 3, tasks, runs, files: 0 }
     expect(JSON.parse(there.stdout)).toEqual({ ok: true, ...counts, differences: [] })
     expect(there.stderr).toBe(tasksNote)
     const back = makeDir()
@@ -150,6 +153,7 @@ describe('cubby copy', () => {
     expect((await runCubby(['verify', '--data', back])).exitCode).toBe(0)
     const server = await startServer({ dataDir: back })
     expect(await readAll(server.as(secretKey))).toEqual(before)
+    await expectSameTokens(server, secretKey)
     await server.stop()
   })
 
@@ -157,6 +161,7 @@ describe('cubby copy', () => {
     const server = await startServer({ args: ['--store', url] })
     const api = server.as(secretKey)
     expect(await readAll(api)).toEqual(before)
+    await expectSameTokens(server, secretKey)
     const next = await api.post('/v1/app/orders/query', { index: 'i1', hash: 'open', limit: 10, cursor })
     expect(next.status).toBe(200)
     await api.put('/v1/app/orders', { hashKey: 'new', data: { status: 'open', n: 4 } })

@@ -46,6 +46,8 @@ const spanning = [
     'find_old_idempotency_keys',
     'find_old_idempotency_keys_of_org',
     'idempotency_key_after',
+    'find_old_idempotency_keys_of_user',
+    'count_idempotency_keys_of_users',
   ],
   // One poll for all tables that somebody follows.
   ...['dump_changes', 'feeds'],
@@ -62,7 +64,7 @@ const spanningTexts = [
   /^declare dump_runs_\d+ no scroll cursor for select [^;]* from cubby_run_8 where seq > \d+ order by seq$/,
 ]
 
-const registry = /\bcubby_(store|(organization|api_key|table|task)_8)\b/
+const registry = /\bcubby_(store|revoked_user|issuer|(organization|api_key|table|task)_8)\b/
 const notAnAlias = ['where', 'set', 'order', 'group', 'limit', 'values', 'using', 'on', 'select', 'returning', 'for']
 
 /** Lists what Citus would refuse, or would not send to one worker. */

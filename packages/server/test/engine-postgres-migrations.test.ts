@@ -74,6 +74,7 @@ const released: Released[] = [
       cubby_api_key_8: `to_jsonb(r) - 'rolled_from' - 'rolled_to'`,
       cubby_table_8: `to_jsonb(r) - 'keep_hours' - 'changes_since' - 'followers'`,
       cubby_task_8: `to_jsonb(r) - 'follows'`,
+      cubby_run_8: `to_jsonb(r) - 'user_name'`,
     },
   },
 ]

@@ -35,7 +35,7 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
     values: [1, 'f7', 'failed', 1, 1, 'f', null, null, null, 1, 1, null, null, null],
     looks: { cubby_run_8_pkey: /task_id = .*id =/ },
   },
-  { statement: sql.addRun, values: [1, 'new', '{}', null, 0, nowMs], looks: {} },
+  { statement: sql.addRun, values: [1, 'new', '{}', null, 0, nowMs, 'ada'], looks: {} },
   { statement: sql.lockRunningOfKey, values: [1, key], looks: { cubby_run_by_running_key: /task_id = .*key =/ } },
   { statement: sql.lockQueuedOfKey, values: [1, key], looks: { cubby_run_by_queued_key: /task_id = .*key =/ } },
   { statement: sql.releaseKey, values: [1, key], looks: { cubby_run_by_queued_key: /task_id = .*key =/ } },

@@ -56,3 +56,29 @@ test('verify finds records of tables that do not exist, whatever ids they have',
     await server.empty(url)
   }
 })
+
+test('verify finds revoked users and issuers that cannot be right', async () => {
+  const engine = await open()
+  try {
+    const { tenant } = await makeFixture(engine)
+    const { id } = tenant.org
+    await server.query(
+      `insert into cubby_revoked_user values (${id}, 'a', 1, 1), (${id}, 'b', 2, 1), (${id + 9}, 'c', 1, 1);
+       insert into cubby_issuer values (${id}, 'bad', '{', 'a', 1, 1, 1), (${id}, 'late', '{}', 'b', 1, 1, 3),
+         (${id + 8}, 'x', '{}', 'c', 1, 1, 1);
+       update cubby_store set swept_user_epoch = 4`,
+      url,
+    )
+    expect(await Array.fromAsync(engine.maintenance.check())).toEqual([
+      `a user of organization ${id} was revoked at an epoch that the store has not reached: 2`,
+      `issuer late of organization ${id} was changed at an epoch that the store has not reached: 3`,
+      'revocations were swept at an epoch that the store has not reached: 4',
+      `revoked users of organization ${id + 9} belong to nothing`,
+      `issuers of organization ${id + 8} belong to nothing`,
+      `issuer bad of organization ${id}: its declaration is not JSON`,
+    ])
+  } finally {
+    await engine.close()
+    await server.empty(url)
+  }
+})

@@ -69,3 +69,29 @@ test.each(Object.entries(lookups))('verify: %s that stay without their table are
     db.run(rows === 'records' ? "DELETE FROM tables WHERE kind = 'table'" : 'DELETE FROM tasks')
   expect(await findingsWhile(sql, lose)).toContainEqual(expect.stringMatching(/(table|task) does not exist$/))
 })
+
+test('verify: revoked users and issuers that cannot be right are findings', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'cubby-check-'))
+  try {
+    const engine = await openSqliteEngine({ dataDir: dir })
+    await makeFixture(engine)
+    await engine.close()
+    const db = new Connection(join(dir, 'cubby.db'), 1_024)
+    db.run(`INSERT INTO revoked_users VALUES (1, 'a', 1, 1), (1, 'b', 2, 1), (9, 'c', 1, 1)`)
+    db.run(
+      `INSERT INTO issuers VALUES (1, 'bad', '{', 'a', 1, 1, 1), (1, 'late', '{}', 'b', 1, 1, 3), (8, 'x', '{}', 'c', 1, 1, 1)`,
+    )
+    db.run(`UPDATE meta SET value = 4 WHERE name = 'swept_user_epoch'`)
+    expect(await Array.fromAsync(checkStore(db))).toEqual([
+      'a user of organization 1 was revoked at an epoch that the store has not reached: 2',
+      'issuer late of organization 1 was changed at an epoch that the store has not reached: 3',
+      'issuer bad of organization 1: its declaration is not JSON',
+      'revocations were swept at an epoch that the store has not reached: 4',
+      'revoked users of organization 9 belong to nothing',
+      'issuers of organization 8 belong to nothing',
+    ])
+    db.close()
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+})

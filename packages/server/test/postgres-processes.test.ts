@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { endAllServing, spawnServe } from './cli/serve-process.ts'
 import { type Api, eventually, makeTempDir, removeTempDir, runCubby, type Server, startServer } from './harness.ts'
+import { ok } from './http/service.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 // Two server processes on one PostgreSQL, none of them special. Without these promises a client that a balancer sends
@@ -55,6 +56,39 @@ test('a key revoked by the command is revoked for both from the moment it exits'
   for (const server of servers) expect((await server.as(made.key).get('/v1')).status).toBe(200)
   expect((await runCubby(['keys', 'revoke', made.id, '--org', 'shared', '--store', url])).exitCode).toBe(0)
   for (const server of servers) expect((await server.as(made.key).get('/v1')).body.error.code).toBe('revoked_api_key')
+})
+
+test('a user revoked through one process is revoked for the other from the moment of the answer, writes in flight too', async () => {
+  ok(await apis[0]!.post('/v1/app/users'), 201)
+  const grants = [{ db: 'app', table: 'users', can: 'write' }]
+  const make = async (): Promise<string> => ok(await apis[1]!.post('/api/tokens', { user: 'ada', grants }), 201).token
+  for (let round = 0; round < 3; round++) {
+    const token = await make()
+    const [here, there] = servers.map((server) => server.as(token)) as [Api, Api]
+    const put = (api: Api, i: number) => api.put('/v1/app/users', { hashKey: `${round} ${i}`, data: {} })
+    for (const api of [here, there]) expect((await put(api, 0)).status).toBe(200)
+    let isAnswered = false
+    let i = 0
+    const late: string[] = []
+    const writing = Array.from({ length: 8 }, async (_, writer) => {
+      for (let wrote = 200; wrote === 200; ) {
+        const isAfter = isAnswered
+        const answer = await put(writer % 2 === 0 ? here : there, ++i)
+        wrote = answer.status
+        if (wrote === 200 && isAfter) late.push(answer.text)
+        else if (wrote !== 200) expect(answer.body.error.code).toBe('revoked_token')
+      }
+    })
+    ok(await apis[0]!.post('/api/tokens/revoke', { user: 'ada' }))
+    isAnswered = true
+    const count = async () => ok(await apis[1]!.post('/v1/app/users/query', { index: 't', select: 'count' })).count
+    const applied = await count()
+    await Promise.all(writing)
+    expect(late).toEqual([])
+    // What was in flight when the revocation was answered was not applied.
+    expect(await count()).toBe(applied)
+    expect((await put(servers[1]!.as(await make()), 0)).status).toBe(200)
+  }
 })
 
 test('a table deleted through one process is gone for the other, its writes too; made anew it is there at once', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Api, cubbyCommand, eventually, type Server, socketsOf, startServer, storeIsEmbedded } from './harness.ts'
+import { ok } from './http/service.ts'
 import { connectRaw, type RawConnection } from './raw-connection.ts'
 import { isAlive, workersOf } from './worker-processes.ts'
 
@@ -142,6 +143,32 @@ describe.skipIf(process.platform !== 'linux' || !storeIsEmbedded())('serve --wor
       expect((await ask(connections[round]!, 'DELETE', `/api/keys/${made.id}`)).body.status).toBe('revoked')
       const after = await Promise.all(connections.map((c) => ask(c, 'GET', '/v1', undefined, made.key)))
       expect(new Set(after.map((answer) => answer.body.error?.code))).toEqual(new Set(['revoked_api_key']))
+    }
+  })
+
+  test('a user revoked through one process is revoked in every other from the moment of the answer', async () => {
+    ok(await api.post('/v1/app/users'), 201)
+    const grants = [{ db: 'app', table: 'users', can: 'write' }]
+    const make = async (): Promise<string> => ok(await api.post('/api/tokens', { user: 'ada', grants }), 201).token
+    const statesOf = async (token: string): Promise<Set<unknown>> => {
+      const put = { hashKey: 'a', data: {} }
+      const answers = await Promise.all(
+        connections.map((one, i) =>
+          i % 2 === 0
+            ? ask(one, 'GET', '/v1/app/users/a', undefined, token)
+            : ask(one, 'PUT', '/v1/app/users', put, token),
+        ),
+      )
+      return new Set(answers.map(({ status, body }) => body.error?.code ?? status))
+    }
+    ok(await api.put('/v1/app/users', { hashKey: 'a', data: {} }))
+    for (let round = 0; round < 5; round++) {
+      const token = await make()
+      expect(await statesOf(token)).toEqual(new Set([200]))
+      const revoked = await ask(connections[round]!, 'POST', '/api/tokens/revoke', { user: 'ada' })
+      expect(revoked.status).toBe(200)
+      expect(await statesOf(token)).toEqual(new Set(['revoked_token']))
+      expect(await statesOf(await make())).toEqual(new Set([200]))
     }
   })
 

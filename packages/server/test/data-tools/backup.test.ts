@@ -20,6 +20,7 @@ import {
   startServer,
   storeIsEmbedded,
 } from '../harness.ts'
+import { makeTokens } from '../token-states.ts'
 import { runCommand, startCommand } from './commands.ts'
 
 setDefaultTimeout(120_000)
@@ -46,6 +47,7 @@ describe.skipIf(!storeIsEmbedded())('a backup of the embedded engine', () => {
   const keys = Array.from({ length: 25 }, (_, i) => `k${i}`)
   let acknowledgedBefore = 0
   let sentAfter = 0
+  let expectSameTokens: Awaited<ReturnType<typeof makeTokens>>['expectSame']
 
   // Without a consistent copy, a backup could have half of a batch, or miss a write that was acknowledged before it began.
   // During the backup a writer keeps putting the number of a round into 25 records, all or none.
@@ -56,6 +58,7 @@ describe.skipIf(!storeIsEmbedded())('a backup of the embedded engine', () => {
     org = await server.createOrganization('acme')
     const api = server.as(org.secretKey)
     await api.post('/v1/app/rounds', { indices: { i1: { hashField: 'parity', rangeField: 'round' } } })
+    expectSameTokens = (await makeTokens(server, api)).expectSame
     await api.post('/v1/app/dropped')
     await api.put('/v1/app/dropped', { hashKey: 'a', data: {} })
     await api.delete('/v1/app/dropped')
@@ -83,7 +86,7 @@ describe.skipIf(!storeIsEmbedded())('a backup of the embedded engine', () => {
       acknowledgedBefore = round
       const { exitCode, stdout, stderr } = await runCommand(['backup', 'create', file, '--data', server.dataDir])
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
-      expect(stdout).toMatch(/^wrote .*store\.backup: 1 organization, 2 tables, 2,026 records, [\d.]+ MB, verified\n$/)
+      expect(stdout).toMatch(/^wrote .*store\.backup: 1 organization, 3 tables, 2,027 records, [\d.]+ MB, verified\n$/)
       expect(round).toBeGreaterThan(acknowledgedBefore)
     } finally {
       stopped = true
@@ -112,7 +115,7 @@ describe.skipIf(!storeIsEmbedded())('a backup of the embedded engine', () => {
     const data = join(dir, 'restored')
     const { exitCode, stdout, stderr } = await runCommand(['backup', 'restore', file, '--data', data, '--json'])
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
-    expect(JSON.parse(stdout)).toMatchObject({ data, organizations: 1, tables: 2, records: 2_026, tasks: 0, runs: 0 })
+    expect(JSON.parse(stdout)).toMatchObject({ data, organizations: 1, tables: 3, records: 2_027, tasks: 0, runs: 0 })
     expect(readdirSync(data).sort()).toEqual(['cubby.db', 'serve.lock'])
     expect(statSync(data).mode & 0o777).toBe(0o700)
     expect((await runCommand(['verify', '--data', data])).stdout).toStartWith('ok: ')
@@ -131,6 +134,7 @@ describe.skipIf(!storeIsEmbedded())('a backup of the embedded engine', () => {
       expect((await api.post('/v1/app/dropped/restore')).status).toBe(200)
       expect((await api.get('/v1/app/dropped/a')).status).toBe(200)
       expect((await restored.as(org.publicKey).get('/v1/app/rounds/k0')).status).toBe(200)
+      await expectSameTokens(restored, org.secretKey)
       expect((await api.put('/v1/app/rounds', { hashKey: 'new', data: {} })).status).toBe(200)
     } finally {
       await restored.stop()

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { createHash } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import {
@@ -67,7 +67,14 @@ beforeAll(async () => {
   const task = { url: 'https://example.com/hook', authorization: 'Bearer of-the-receiver', paused: true }
   ok(await api.put('/v1/worklist/_tasks/mail', task), 201)
   for (let n = 0; n < 3; n++) ok(await api.post('/v1/worklist/_tasks/mail/run', `{"payload":{"n":${n}.0}}`), 201)
+  const { publicKey: jwk } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const issuer = (audience: string): Json => ({
+    ...{ issuer: 'https://login.invalid', audience, keys: { keys: [jwk.export({ format: 'jwk' })] } },
+    grants: [{ db: 'app', table: 'people', hash: '{sub}', can: 'read' }],
+  })
+  ok(await api.put('/api/issuers/login', issuer('acme')), 201)
   const other = server.as((await server.createOrganization('other')).secretKey)
+  ok(await other.put('/api/issuers/stranger-issuer', issuer('other')), 201)
   ok(await other.post('/v1/app/people'), 201)
   ok(await other.put('/v1/app/people', { hashKey: 'stranger-record', data: {} }))
   ok(await other.put('/v1/worklist/_tasks/mail', {}), 201)
@@ -112,13 +119,22 @@ test('everything of one organization is there, as its other exports have it, wit
   )
   expect([...tree.keys()]).toEqual(
     [
-      ...['organization.json', 'keys.ndjson', 'app/records.ndjson', 'app/_buckets/pictures/files.ndjson', ...bytes],
+      ...[
+        'organization.json',
+        'keys.ndjson',
+        'issuers.ndjson',
+        'app/records.ndjson',
+        'app/_buckets/pictures/files.ndjson',
+        ...bytes,
+      ],
       ...['worklist/_tasks/mail/task.json', 'worklist/_tasks/mail/runs.ndjson'],
     ].sort(),
   )
   for (const path of bytes) expect(sha256(tree.get(path)!)).toBe(basename(path))
   expect(JSON.parse(tree.get('organization.json')!)).toMatchObject({ name: 'acme', status: 'active' })
   expect(lines(tree.get('keys.ndjson')).map(({ kind }) => kind)).toEqual(['secret', 'public'])
+
+  expect(lines(tree.get('issuers.ndjson'))).toEqual(ok(await api.get('/api/issuers')).issuers)
 
   // The records are as `cubby export` writes them.
   await server.cubby('export', '--db', 'app', '--org', 'acme', '--out', join(top, 'app.ndjson'))

@@ -7,6 +7,7 @@ import { isKept } from '../../core/tasks/run.ts'
 import { presentApiKey } from '../../operations/api-keys/present-api-key.ts'
 import { fileOf } from '../../operations/files/file-access.ts'
 import { presentFile } from '../../operations/files/present-file.ts'
+import { issuerJson } from '../../operations/issuers/present-issuer.ts'
 import { presentOrganization } from '../../operations/organizations/present-organization.ts'
 import { runJson } from '../../operations/runs/present-run.ts'
 import { taskJson } from '../../operations/tasks/present-task.ts'
@@ -132,11 +133,6 @@ const exportIssuers = async ({ dump, organization, dir }: OrganizationExport): P
   await withLines(join(dir, 'issuers.ndjson'), (out) =>
     out.write(issuers.map((one) => `${issuerJson(one)}\n`).join('')),
   )
-}
-
-const issuerJson = ({ name, declaration, createdAtMs, updatedAtMs }: DumpedIssuer): string => {
-  const at = { createdAt: createdAtMs, updatedAt: updatedAtMs }
-  return JSON.stringify({ name, ...JSON.parse(declaration), ...at })
 }
 
 const exportTables = async (

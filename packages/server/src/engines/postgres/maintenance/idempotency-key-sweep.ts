@@ -19,14 +19,14 @@ const findOldKeysOf: Statement = {
 }
 
 /** $1 organization and $2 user, $3 keys at most. */
-const findOldKeysOfUser: Statement = {
+export const findOldKeysOfUser: Statement = {
   name: 'find_old_idempotency_keys_of_user',
   text: `select ${columns} from cubby_idempotency_key e where e.org_id = $1::bigint and e.user_hash = $2
     order by e.created_at limit $3::bigint`,
 }
 
 /** Counts the first $3 keys of users after the organization $1 and the user $2. */
-const countOfUsers: Statement = {
+export const countOfUsers: Statement = {
   name: 'count_idempotency_keys_of_users',
   text: `select k.org_id, k.user_hash, count(*) from (
       select e.org_id, e.user_hash from cubby_idempotency_key e

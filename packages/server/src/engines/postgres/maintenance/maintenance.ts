@@ -142,7 +142,7 @@ const purges = {
 type PurgedKind = keyof typeof purges
 
 /** $1 before this time, $2 rows at most. It returns their epochs and times. */
-const removeOldRevocations: Statement = {
+export const removeOldRevocations: Statement = {
   name: 'remove_old_revocations',
   text: `delete from cubby_revoked_user as u using (
       select e.org_id, e.user_hash from cubby_revoked_user e where e.revoked_at <= $1::bigint
