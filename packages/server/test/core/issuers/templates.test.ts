@@ -120,6 +120,7 @@ describe('a value', () => {
     expect(notGranted({ ...read, hash: { beginsWith: '{sub}:' } }, { sub: 'ada:x' })).toContain('claim sub ')
     expect(notGranted({ ...read, hash: '{sub}{{' }, { sub: 'a{' })).toContain('claim sub ')
     expect(notGranted({ ...read, hash: '{sub}😀' }, { sub: 'a😀' })).toContain('claim sub ')
+    expect(hashOf('{sub}😀', { sub: 'a😎' })).toBe('a😎😀')
     expect(hashOf('{org}:{sub}', { org: 'a/b', sub: 'c:d' })).toBe('a/b:c:d')
     expect(hashOf('{sub}', { sub: 'a:b/../c' })).toBe('a:b/../c')
   })
@@ -133,6 +134,7 @@ describe('a value', () => {
     const byDay = { ...read, index: 'i1', hash: '{day}' }
     notGranted(byDay, { day: '2026-01-05T10:00:00Z' })
     expect(fill(byDay, { day: '2026-01-05' })).toMatchObject({ hash: '2026-01-05' })
+    notGranted({ ...byDay, hash: 'of:{day}' }, { day: '2026-01-05T10:00:00Z' })
     notGranted({ ...byDay, hash: '2026-01-0{day}T10:00:00Z' }, { day: 5 })
     expect(fill({ ...read, hash: '{day}' }, { day: '2026-01-05T10:00:00Z' })).toMatchObject({
       hash: '2026-01-05T10:00:00Z',
