@@ -320,10 +320,10 @@ describe('places for fetches', () => {
     expect(await third.done).toBe('NoPlace')
     for (const one of held) one.end()
     await Promise.all(held.map(({ done }) => done))
-    const next = hold(places, 1)
+    const next = [hold(places, 1), hold(places, 1)]
     await settle()
-    expect([third.running, next.running]).toEqual([false, true])
-    next.end()
+    expect([third.running, running(next)]).toEqual([false, 2])
+    for (const one of next) one.end()
   })
 
   test('are given back when targets are slow: another organization is not delayed, and the same one is told after a while', async () => {
