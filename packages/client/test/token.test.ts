@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, setSystemTime, test } from 'bun:test'
-import { Cubby, type CubbyError, type CubbyOptions, type GivenToken, uploadTo } from '../src/index.ts'
-import { type FakeFeed, FakeFeed as Feed, fastTimers, put } from './fake-feed.ts'
+import { Cubby, CubbyError, type CubbyOptions, type GivenToken, uploadTo } from '../src/index.ts'
+import { errorBody, eventually, FakeFeed, fastTimers, put } from './fake-feed.ts'
 import { broken, failureOf, fakeCubby, json, key, refused, type SentRequest, url } from './fake-fetch.ts'
 
 const startMs = Date.UTC(2026, 0, 5)
@@ -150,17 +150,25 @@ describe('a function', () => {
     await table.findOne('a')
     expect(tokensOf(requests)).toEqual(['t1', 't1'])
     passSeconds(1)
-    expect((await failureOf(table.findOne('a'))).message).toBe('The login is over.')
+    expect(await failureOf(table.findOne('a'))).toMatchObject({
+      code: 'unavailable',
+      status: 0,
+      message: 'The function for the token failed: The login is over.',
+      cause: new Error('The login is over.'),
+    })
     state.fails = false
     await table.findOne('a')
     expect(tokensOf(requests).at(-1)).toBe('t4')
   })
 
-  test('that throws at once rejects the call', async () => {
-    const token = () => {
-      throw new Error('The login is over.')
+  test('that throws at once rejects the call; a CubbyError stays what it is', async () => {
+    const failing = (error: unknown) => () => {
+      throw error
     }
-    expect((await failureOf(fakeCubby([], { token }).table.findOne('a'))).message).toBe('The login is over.')
+    const codeOf = async (error: unknown) => failureOf(fakeCubby([], { token: failing(error) }).table.findOne('a'))
+    expect(await codeOf('no')).toMatchObject({ code: 'unavailable', cause: 'no' })
+    const loggedOut = new CubbyError('invalid_token', 'Log in again.', { status: 401 })
+    expect(await codeOf(loggedOut)).toBe(loggedOut as never)
   })
 
   test('is not waited for by a call that is aborted; others get its token', async () => {
@@ -245,7 +253,7 @@ describe('a stream of changes', () => {
   let timers: ReturnType<typeof fastTimers>
   beforeEach(() => {
     setSystemTime()
-    feed = new Feed()
+    feed = new FakeFeed()
     timers = fastTimers()
   })
   afterEach(() => {
@@ -278,6 +286,26 @@ describe('a stream of changes', () => {
       expect(asked).toBe(2)
     },
   )
+
+  // A laptop that was asleep asks for a token before it is online again.
+  test('goes on while the function fails, and ends with its CubbyError', async () => {
+    let asked = 0
+    const token = async () => {
+      asked++
+      if (asked < 4) throw new TypeError('fetch failed')
+      if (asked > 4) throw new CubbyError('invalid_token', 'Log in again.', { status: 401 })
+      return { token: tokenOf('t1'), expiresAt: Date.now() + 3_600_000 }
+    }
+    feed.records = [{ hashKey: 'a', data: {}, updatedAt: 1 }]
+    const results: unknown[] = []
+    const watching = feed.table({ token }).watch({ hash: 'a' }, { onChange: (items) => void results.push(items) })
+    await eventually(() => results.length === 1 && feed.streams.length === 1)
+    expect(asked).toBe(4)
+    feed.intercept = (_, connection) => connection.json(errorBody('expired_token'), 401)
+    feed.streams[0]!.cut()
+    expect(await failureOf(watching)).toMatchObject({ code: 'invalid_token' })
+    expect(results).toEqual([feed.records])
+  })
 
   test('of a token that is a string ends with its error', async () => {
     feed.intercept = (_, connection) => connection.json({ error: { code: 'expired_token', message: '' } }, 401)

@@ -32,6 +32,7 @@ import { staleCases } from './conformance/stale.ts'
 import { statisticsCases } from './conformance/statistics.ts'
 import { tableCases } from './conformance/tables.ts'
 import { taskCases } from './conformance/tasks.ts'
+import { userCases } from './conformance/users.ts'
 
 /** The suite opens an engine with this. Tests run one after another, each on a store of its own. */
 export interface EnginePort {
@@ -121,6 +122,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('organizations', () => organizationCases(it))
     describe('API keys', () => apiKeyCases(it))
     describe('secrets', () => secretCases(it))
+    describe('users', () => userCases(it))
     describe('tables', () => tableCases(it))
     describe('records', () => recordCases(it))
     describe('conditions', () => conditionCases(it))

@@ -31,6 +31,7 @@ describeEngine('sqlite', {
     'beside: what one engine wrote the other reads, and versions of a record increase across both': oneOwner,
     'beside: of writers that race through both engines under one version exactly one wins': oneOwner,
     'beside: sweeps by both remove each row once, between them all': oneOwner,
+    'fences: a write through one engine by a user who was revoked through the other is refused': oneOwner,
     'following: it holds in another process from the moment of the answer': oneOwner,
     'changes: another process adds to the same log, and tells those who follow it': oneOwner,
   },

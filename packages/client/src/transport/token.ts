@@ -1,4 +1,4 @@
-import { matches, refusal } from './errors.ts'
+import { CubbyError, matches, refusal } from './errors.ts'
 
 /** A user token, or what `tokens.create` and `tokens.exchange` return, which tells its end too. */
 export type GivenToken = string | { readonly token: string; readonly expiresAt: number }
@@ -39,7 +39,7 @@ export class TokenHolder {
     this.#readEnd = readEnd
   }
 
-  /** Rejects with the error of the function. */
+  /** Nothing was sent if it rejects: with `unavailable`, or with the `CubbyError` of the function. */
   async take(): Promise<HeldToken> {
     const held = this.#held
     if (held && Date.now() < held.dueMs) return held
@@ -60,7 +60,7 @@ export class TokenHolder {
   }
 
   async #ask(): Promise<HeldToken> {
-    const given = await this.#source()
+    const given = await this.#get()
     const { token, expiresAt } = typeof given === 'string' ? { token: given, expiresAt: undefined } : Object(given)
     const held = { text: checkToken(token), endMs: Number.POSITIVE_INFINITY, dueMs: Number.POSITIVE_INFINITY }
     const endAt = (endMs: number | undefined) => {
@@ -73,5 +73,15 @@ export class TokenHolder {
     else endAt(expiresAt)
     this.#held = held
     return held
+  }
+
+  async #get(): Promise<GivenToken> {
+    try {
+      return await this.#source()
+    } catch (error) {
+      if (error instanceof CubbyError) throw error
+      const why = (error as Error | undefined)?.message ?? error
+      throw new CubbyError('unavailable', `The function for the token failed: ${why}`, { cause: error })
+    }
   }
 }

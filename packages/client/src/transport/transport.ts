@@ -259,7 +259,6 @@ export const createSendTo = (
         // Nothing was applied, so that writes are repeated too.
         if (!isRenewed && !call.once && failure === undefined) {
           isRenewed = true
-          sent--
           continue
         }
       }

@@ -5,6 +5,7 @@ import type { CliCommand } from './command.ts'
 const groups: readonly (readonly [heading: string, firstWords: string])[] = [
   ['Server', 'serve health console mcp'],
   ['Organizations and keys', 'orgs keys secrets'],
+  ['Users of applications', 'tokens issuers'],
   ['Databases, tables and records', 'db table get put patch delete query changes'],
   ['Buckets and files', 'bucket files'],
   ['Tasks and runs', 'tasks'],

@@ -20,6 +20,7 @@ import { filesCommands } from './commands/files.ts'
 import { getCommand } from './commands/get.ts'
 import { healthCommand } from './commands/health.ts'
 import { importCommand } from './commands/import.ts'
+import { issuersCommands } from './commands/issuers.ts'
 import { keysCommands } from './commands/keys.ts'
 import { mcpCommand } from './commands/mcp.ts'
 import { orgsCommands } from './commands/orgs.ts'
@@ -31,6 +32,7 @@ import { serveCommand } from './commands/serve.ts'
 import { statsCommand } from './commands/stats.ts'
 import { tableCommands } from './commands/table.ts'
 import { tasksCommands } from './commands/tasks.ts'
+import { tokensCommands } from './commands/tokens.ts'
 import { verifyCommand } from './commands/verify.ts'
 import { commandHelp, overview } from './help.ts'
 import { errorLine } from './hint-text.ts'
@@ -41,6 +43,8 @@ export const commands: CliCommand[] = [
   healthCommand,
   ...orgsCommands,
   ...keysCommands,
+  ...tokensCommands,
+  ...issuersCommands,
   consoleLinkCommand,
   secretsRotateCommand,
   verifyCommand,

@@ -18,7 +18,7 @@ import { printObject, printObjects } from './transfer/write-lines.ts'
 /** The names in examples. */
 const sampleNames = {
   ...{ db: 'app', table: 'orders', hashKey: 'ada', rangeKey: 'o-1', bucket: 'photos', name: 'cats/tom.jpg' },
-  ...{ task: 'mail', run: 'order-1', id: 'key_1Hb0kV2nqXw7Zs4LmP9Te3', org: 'acme', kind: 'secret' },
+  ...{ task: 'mail', run: 'order-1', id: 'key_1Hb0kV2nqXw7Zs4LmP9Te3', org: 'acme', kind: 'secret', user: 'ada' },
 }
 
 /**

@@ -42,6 +42,12 @@ const commands: Record<string, string[]> = {
   'keys list': [...store, '--org NAME', '--json'],
   'keys roll': [...store, '--org NAME', '--overlap TIME', '--json'],
   'keys revoke': [...store, '--org NAME', '--json'],
+  'tokens create': ['--grants JSON', '--expires-in TIME', ...server],
+  'tokens revoke': [...server],
+  'issuers put': [...server],
+  'issuers get': [...server],
+  'issuers list': ['--json', ...server],
+  'issuers delete': [...server],
   'console link': [...store, '--org NAME', '--url URL', '--json'],
   'secrets rotate': [...store, '--now', '--json'],
   compact: [...store, '--json'],
@@ -131,6 +137,12 @@ const operationOf: Record<string, OperationId> = {
   'keys list': 'listApiKeys',
   'keys roll': 'rollApiKey',
   'keys revoke': 'revokeApiKey',
+  'tokens create': 'createToken',
+  'tokens revoke': 'revokeUser',
+  'issuers put': 'putIssuer',
+  'issuers get': 'getIssuer',
+  'issuers list': 'listIssuers',
+  'issuers delete': 'deleteIssuer',
   'db list': 'listDatabases',
   'table create': 'createTable',
   'table list': 'listTables',
@@ -225,7 +237,7 @@ describe('--help', () => {
   test('the overview has each command under a heading, those with the same first word under the same', async () => {
     const { stdout } = await runHere(['--help'])
     const rows = stdout.split('\n').slice(2, -3)
-    expect(rows.filter((row) => row !== '' && !row.startsWith(' '))).toHaveLength(8)
+    expect(rows.filter((row) => row !== '' && !row.startsWith(' '))).toHaveLength(9)
     const headings = new Map<string, string>()
     let heading = ''
     for (const row of rows) {
@@ -313,6 +325,12 @@ describe('a mistake in the call: one line that names it, exit 2, nothing made', 
     [['keys', 'create', '--org', 'acme', '--kind', 'secret', '--databases', ''], 'databases'],
     [['keys', 'create', '--org', 'acme', '--kind', 'secret', '--name', 'x'.repeat(129)], 'name'],
     [['keys', 'revoke', '--org', 'acme'], 'ID'],
+    [['tokens', 'create'], 'USER'],
+    [['tokens', 'create', 'ada'], '--grants'],
+    [['tokens', 'create', 'ada', '--grants', '[{'], '--grants is not JSON'],
+    [['tokens', 'create', 'ada', '--grants', '[]', '--expires-in', '59s'], '1m to 1d'],
+    [['issuers', 'put', 'login'], 'FILE'],
+    [['issuers', 'get', '../keys'], 'NAME'],
     [['verify', 'everything'], 'everything'],
     [['copy', '--to', 'elsewhere'], '--from'],
     [['copy', '--from', 'here'], '--to'],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { buildScript } from '../../../client/build.ts'
 import { chromiumFlags, findChromium } from '../../../client/test/chromium.ts'
 import {
@@ -48,6 +48,7 @@ test('every example is run by a test', () => {
     'bulk-import',
     'live-board',
     'node-script',
+    'notes',
     'outbox',
     'todo',
     'upload',
@@ -65,6 +66,7 @@ for (const name of ['node-script', 'bulk-import']) {
 const scripts = [
   'live-board/server.mjs',
   'node-script/orders.mjs',
+  'notes/server.mjs',
   'outbox/place-order.mjs',
   'outbox/worker.mjs',
   'todo/server.mjs',
@@ -89,7 +91,9 @@ for (const script of scripts) {
   })
 }
 
-const executablePath = findChromium('the pages of examples/live-board, examples/todo and examples/upload')
+const executablePath = findChromium(
+  'the pages of examples/live-board, examples/notes, examples/todo and examples/upload',
+)
 
 type App = Bun.Subprocess<'ignore', 'pipe', 'inherit'>
 
@@ -281,6 +285,179 @@ describe('live-board', () => {
       await browser.close()
     }
   })
+})
+
+describe('notes', () => {
+  let app: App
+  let url: string
+
+  beforeAll(async () => {
+    ;({ app, url } = await startApp('notes'))
+  })
+  afterAll(async () => {
+    app?.kill()
+    await app?.exited
+  })
+
+  const post = (path: string, body: unknown, type = 'application/json') =>
+    fetch(url + path, { method: 'POST', headers: { 'content-type': type }, body: JSON.stringify(body) })
+  const tokenOf = async (name: string): Promise<string> => {
+    const { loginToken }: Json = await (await post('/login', { name })).json()
+    return ((await (await post('/token', { loginToken })).json()) as Json).token
+  }
+
+  test('the server sends no key, and every answer has a policy that allows its own scripts alone', async () => {
+    for (const path of [
+      '/',
+      '/notes.js',
+      '/notes.css',
+      '/config.json',
+      '/client/index.js',
+      '/client/changes.js',
+      '/x',
+    ]) {
+      const response = await fetch(url + path)
+      expect(await response.text()).not.toMatch(/svc_(live|pub)_\w{38}/)
+      const policy = response.headers.get('content-security-policy')!
+      expect(policy).toStartWith("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' http://")
+      expect(policy).not.toContain('unsafe')
+    }
+  })
+
+  // What the page asks for is up to whoever uses it. So the token alone must keep people apart.
+  test('the token of ada reads and writes the notes of ada, and those of nobody else', async () => {
+    const [ada, bob] = [server.as(await tokenOf('ada')), server.as(await tokenOf('bob'))]
+    const note = { hashKey: 'ada', rangeKey: 'of the test', data: { text: 'x' } }
+    expect((await ada.put('/v1/notes/notes', note)).status).toBe(200)
+    expect((await ada.post('/v1/notes/notes/query', { hash: 'ada' })).body.count).toBe(1)
+    const refused = await Promise.all([
+      bob.get('/v1/notes/notes/ada/of%20the%20test'),
+      bob.put('/v1/notes/notes', note),
+      bob.delete('/v1/notes/notes/ada/of%20the%20test'),
+      bob.post('/v1/notes/notes/query', { hash: 'ada' }),
+      bob.post('/v1/notes/notes/query', { index: 't' }),
+      bob.post('/v1/notes/notes/changes', {}),
+      bob.post('/v1/notes/notes/find', { keys: [{ hashKey: 'bob' }, { hashKey: 'ada' }] }),
+      bob.get('/v1'),
+    ])
+    expect(refused.map(({ body }) => body.error?.code)).toEqual(Array(8).fill('not_granted'))
+    expect((await ada.put('/v1/notes/notes', { ...note, data: { text: 'x'.repeat(10_000) } })).status).toBe(413)
+    expect((await ada.delete('/v1/notes/notes/ada/of%20the%20test')).status).toBe(200)
+  })
+
+  test('what is wrong is refused', async () => {
+    const { loginToken }: Json = await (await post('/login', { name: 'ada' })).json()
+    const [head, claims, signature] = loginToken.split('.')
+    const forged = Buffer.from(Buffer.from(claims, 'base64url').toString().replace('"ada"', '"bob"')).toString(
+      'base64url',
+    )
+    const refused = [
+      await post('/login', { name: 'ada:x' }),
+      await post('/login', { name: 'x'.repeat(20_001) }),
+      await post('/login', { name: 'ada' }, 'text/plain'),
+      await post('/token', { loginToken: `${head}.${forged}.${signature}` }),
+      await post('/token', {}),
+      await post('/notes.js', {}),
+    ]
+    expect(refused.map(({ status }) => status)).toEqual([400, 413, 415, 401, 401, 404])
+  })
+
+  test.skipIf(executablePath === undefined)(
+    'ada sees her notes in two windows, live, and bob sees only his',
+    async () => {
+      const browser = await chromium.launch({ executablePath, args: chromiumFlags })
+      try {
+        const problems: string[] = []
+        const logIn = async (context: BrowserContext, name: string): Promise<Page> => {
+          const page = await context.newPage()
+          page.on('pageerror', (error) => problems.push(String(error)))
+          page.on('console', (message) => {
+            if (/policy/i.test(message.text())) problems.push(message.text())
+          })
+          await page.goto(url)
+          await page.getByLabel('Your name').fill(name)
+          await page.getByRole('button', { name: 'Log in' }).click()
+          await page.getByText(`You are ${name}.`).waitFor()
+          return page
+        }
+        const add = async (page: Page, text: string): Promise<void> => {
+          await page.getByLabel('New note').fill(text)
+          await page.getByRole('button', { name: 'Add' }).click()
+        }
+        const shows = (page: Page, texts: string[]): Promise<true> =>
+          eventually(`the page shows ${texts}`, async () => {
+            const boxes = await page.getByLabel('Note', { exact: true }).all()
+            const shown = await Promise.all(boxes.map((box) => box.inputValue()))
+            return JSON.stringify(shown) === JSON.stringify(texts) ? true : undefined
+          })
+        const [hers, his] = [await browser.newContext(), await browser.newContext()]
+        const [first, second, bobs] = [await logIn(hers, 'ada'), await logIn(hers, 'ada'), await logIn(his, 'bob')]
+
+        await add(first, 'milk')
+        await shows(second, ['milk'])
+        await add(bobs, 'of bob')
+        await add(second, '<img src=x onerror=alert(1)>')
+        const both = ['<img src=x onerror=alert(1)>', 'milk']
+        await Promise.all([shows(first, both), shows(second, both), shows(bobs, ['of bob'])])
+
+        // A note that is being edited stays as it is typed, and replaces another version only when that is asked for twice.
+        const box = (page: Page) => page.getByLabel('Note', { exact: true }).last()
+        const save = (page: Page) => page.getByRole('button', { name: 'Save' }).last().click()
+        await box(first).fill('milk and bread')
+        await box(second).fill('milk and tea')
+        await save(second)
+        await second.locator('li').last().waitFor()
+        await eventually('the other window has stored it', async () => {
+          const { items } = (await server.as(org.secretKey).post('/v1/notes/notes/query', { hash: 'ada' })).body
+          return items.some(({ data }: Json) => data.text === 'milk and tea') ? true : undefined
+        })
+        await save(first)
+        await first.getByText('Another window has changed this note.').waitFor()
+        expect(await box(first).inputValue()).toBe('milk and bread')
+        await save(first)
+        await shows(second, ['<img src=x onerror=alert(1)>', 'milk and bread'])
+
+        await second.getByRole('button', { name: 'Delete' }).first().click()
+        await Promise.all([
+          shows(first, ['milk and bread']),
+          shows(second, ['milk and bread']),
+          shows(bobs, ['of bob']),
+        ])
+
+        // A reload of the tab stays logged in. Whom the service does not know any more has to log in again.
+        await first.reload()
+        await shows(first, ['milk and bread'])
+        await first.getByRole('button', { name: 'Log out' }).click()
+        await first.getByLabel('Your name').waitFor()
+        expect(problems).toEqual([])
+      } finally {
+        await browser.close()
+      }
+    },
+  )
+
+  test.skipIf(executablePath === undefined)(
+    'when the user is revoked, the page says that the person has to log in again',
+    async () => {
+      const browser = await chromium.launch({ executablePath, args: chromiumFlags })
+      try {
+        const page = await browser.newPage()
+        await page.goto(url)
+        await page.getByLabel('Your name').fill('eve')
+        await page.getByRole('button', { name: 'Log in' }).click()
+        await page.getByLabel('New note').fill('a note')
+        await page.getByRole('button', { name: 'Add' }).click()
+        await page.getByLabel('Note', { exact: true }).waitFor()
+        expect((await server.as(org.secretKey).post('/api/tokens/revoke', { user: 'notes-login:eve' })).status).toBe(
+          200,
+        )
+        await page.getByText('Log in again.').waitFor()
+        expect(await page.getByLabel('Note', { exact: true }).count()).toBe(0)
+      } finally {
+        await browser.close()
+      }
+    },
+  )
 })
 
 describe('upload', () => {

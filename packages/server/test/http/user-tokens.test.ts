@@ -454,11 +454,10 @@ describe('one user has', () => {
     const { cursor } = ok(await ada.post(`${table.path}/changes`, { from: 'now' }))
     const wait = (api: Api) => api.post(`${table.path}/changes`, { cursor, waitSeconds: 20 })
     const waits = Array.from({ length: 6 }, () => wait(ada))
-    const full = await eventually('there is no place left', async () => {
-      const stream = await openStream(service.server, table.path, { key: ada.key })
-      stream.close()
-      return stream.status === 503 ? stream : undefined
-    })
+    const isHeld = async (): Promise<true | undefined> =>
+      sumOf(await scrapeAll(service.server), 'cubby_changes_waits') === 6 ? true : undefined
+    await eventually('six waits', isHeld)
+    const full = await openStream(service.server, table.path, { key: ada.key })
     expect(full.status).toBe(503)
     refused(await wait(again), 503, 'unavailable')
     const others = await openReady(table, { key: bob.key })

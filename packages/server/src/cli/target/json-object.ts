@@ -11,15 +11,23 @@ export const readStdin = async (what: string): Promise<string> => {
   }
 }
 
-/** Checked before it becomes part of the body, where a stray brace would change the body's meaning. */
-export const checkObject = (text: string, what: string): string => {
-  let value: unknown
+const parseJson = (text: string, what: string): unknown => {
   try {
-    value = JSON.parse(text)
+    return JSON.parse(text)
   } catch (error) {
     const reason = (error as Error).message.replace(/^JSON Parse error: /, '')
     throw new UsageError(text.trim() === '' ? `${what} is empty` : `${what} is not JSON: ${reason}`)
   }
+}
+
+/** Checked before it becomes part of the body, where a stray brace would change the body's meaning. */
+export const checkJson = (text: string, what: string): string => {
+  parseJson(text, what)
+  return text.trim()
+}
+
+export const checkObject = (text: string, what: string): string => {
+  const value = parseJson(text, what)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text.trim()
   throw new UsageError(`${what} is not a JSON object; wrap it: {"value":…}`)
 }

@@ -12,7 +12,7 @@ import { runJson } from '../../operations/runs/present-run.ts'
 import { taskJson } from '../../operations/tasks/present-task.ts'
 import { tableFault } from '../../operations/transfer/check-names.ts'
 import type { TableKind } from '../../store/tables.ts'
-import type { Dump, DumpedOrganization, DumpedTable, DumpedTask } from '../../store/transfer.ts'
+import type { Dump, DumpedIssuer, DumpedOrganization, DumpedTable, DumpedTask } from '../../store/transfer.ts'
 import { keptChanges, liveRecords } from './export-source.ts'
 import type { WriteFileBytes } from './file-bytes.ts'
 import { minifyJson, recordLines, tableLine } from './ndjson.ts'
@@ -20,6 +20,7 @@ import { type LineWriter, writeToFile } from './write-lines.ts'
 
 // Everything of one organization as a tree of files:
 //   organization.json, keys.ndjson
+//   issuers.ndjson                         those of logins. Revocations are left out: no token is valid for what is imported
 //   DB/records.ndjson                      as cubby export writes it: cubby import reads it
 //   DB/_buckets/BUCKET/files.ndjson        the records of files; bytes/ab/abcd… has the bytes, by their SHA-256
 //   DB/_tasks/TASK/task.json, runs.ndjson
@@ -63,6 +64,7 @@ export const exportOrganization = async (source: OrganizationExport): Promise<Ex
       rows.total.keys++
     }
   })
+  await exportIssuers(source)
   const all = await activeTables(dump, organization.id)
   for (const [db, tables] of Map.groupBy(all, (table) => table.db)) {
     const here = makeDirectory(dir, db)
@@ -121,6 +123,21 @@ const activeTables = async (dump: Dump, orgId: number): Promise<DumpedTable[]> =
 }
 
 const ofKind = (tables: DumpedTable[], kind: TableKind): DumpedTable[] => tables.filter((table) => table.kind === kind)
+
+/** An organization without issuers has no file of them. */
+const exportIssuers = async ({ dump, organization, dir }: OrganizationExport): Promise<void> => {
+  const issuers: DumpedIssuer[] = []
+  for await (const issuer of dump.issuers()) if (issuer.orgId === organization.id) issuers.push(issuer)
+  if (issuers.length === 0) return
+  await withLines(join(dir, 'issuers.ndjson'), (out) =>
+    out.write(issuers.map((one) => `${issuerJson(one)}\n`).join('')),
+  )
+}
+
+const issuerJson = ({ name, declaration, createdAtMs, updatedAtMs }: DumpedIssuer): string => {
+  const at = { createdAt: createdAtMs, updatedAt: updatedAtMs }
+  return JSON.stringify({ name, ...JSON.parse(declaration), ...at })
+}
 
 const exportTables = async (
   { dump, nowMs }: OrganizationExport,

@@ -7,7 +7,7 @@ import { storedFollowers } from '../../../core/tasks/following.ts'
 import type { CheckNotes } from '../../../store/maintenance.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
 import type { Read } from '../connection/database.ts'
-import { bind, type Row, type Session, type Statement } from '../connection/driver.ts'
+import { bind, type Row, type Session, type Statement, type Value } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
 import { isFile } from '../files/statements.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
@@ -152,6 +152,51 @@ async function* checkFollowers(read: Read, tableId: number): AsyncIterable<strin
   if (followers !== rows[0]![3]) yield `table ${tableId} does not list the tasks that follow it`
 }
 
+const userEpoch = '(select s.user_epoch from cubby_store s)'
+const noOrganization = (orgId: string): string =>
+  `not exists (select 1 from cubby_organization_8 o where o.id = ${orgId})`
+
+/** Finds revoked users and issuers of organizations that do not exist, and epochs above that of the store. */
+export const userFaults: Statement = {
+  name: 'check_users',
+  text: `select 'a user of organization ' || u.org_id || ' was revoked at an epoch that the store has not reached: ' || u.epoch
+      from cubby_revoked_user u where u.epoch > ${userEpoch}
+    union all select 'issuer ' || i.name || ' of organization ' || i.org_id || ' was changed at an epoch that the store has not reached: '
+      || i.epoch from cubby_issuer i where i.epoch > ${userEpoch}
+    union all select 'revocations were swept at an epoch that the store has not reached: ' || s.swept_user_epoch
+      from cubby_store s where s.swept_user_epoch > s.user_epoch
+    union all select distinct 'revoked users of organization ' || u.org_id || ' belong to nothing'
+      from cubby_revoked_user u where ${noOrganization('u.org_id')}
+    union all select distinct 'issuers of organization ' || i.org_id || ' belong to nothing'
+      from cubby_issuer i where ${noOrganization('i.org_id')}`,
+}
+
+export const nextIssuers: Statement = {
+  name: 'check_issuers',
+  text: `select i.org_id, i.name, i.declaration from cubby_issuer i where (i.org_id, i.name) > ($1::bigint, $2)
+    order by i.org_id, i.name limit ${rowsPerStep}`,
+}
+
+async function* checkIssuers(read: Read): AsyncIterable<string> {
+  for (let last: Value[] = [0, '']; ; ) {
+    const [found] = await read(bind(nextIssuers, ...last))
+    for (const [orgId, name, declaration] of found!.rows) {
+      if (!isJson(declaration!)) yield `issuer ${name} of organization ${orgId}: its declaration is not JSON`
+    }
+    if (found!.rows.length < rowsPerStep) return
+    last = found!.rows.at(-1)!.slice(0, 2)
+  }
+}
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 const readSecrets: Statement = { name: 'check_secrets', text: `select ${secretColumns} from cubby_store s` }
 
 export const nextTables: Statement = {
@@ -221,13 +266,15 @@ export async function* checkStore(
 type NoteTable = (tableId: number) => void
 
 async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable): AsyncIterable<string> {
-  const [keys, tables, secrets] = await read(
+  const [keys, tables, users, secrets] = await read(
     bind(keysWithoutOrganization),
     bind(tablesWithoutOrganization),
+    bind(userFaults),
     bind(readSecrets),
   )
   yield* findSecretFaults(toSecrets(secrets!.rows[0]!))
-  for (const row of [...keys!.rows, ...tables!.rows]) yield row[0]!
+  for (const row of [...keys!.rows, ...tables!.rows, ...users!.rows]) yield row[0]!
+  yield* checkIssuers(read)
   let last = Number.MIN_SAFE_INTEGER
   for (;;) {
     const [found] = await read(bind(nextTables, last, tablesPerStep))
