@@ -23,6 +23,7 @@ const quick = [
   'packages/server/test/engine-postgres-failure',
   'packages/server/test/engine-sqlite',
   'packages/server/test/http/',
+  'packages/server/test/logins/',
   'packages/server/test/metrics/exposition',
   'packages/server/test/model.test',
   'packages/server/test/open-engine',

@@ -156,6 +156,8 @@ describe('who may import whom', () => {
       'http/upload-body.ts',
       'http/uploads.ts',
       'operations/access.ts',
+      'store/api-keys.ts',
+      'store/engine.ts',
     ])
     expect(by('main.ts').sort()).toEqual(['cli/print.ts', 'cli/run.ts'])
   })

@@ -79,6 +79,22 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     message: 'The API key has been revoked.',
     hint: 'Use another key; revocation is permanent.',
   },
+  invalid_token: {
+    message: 'The user token is not one of this store, or its organization is deleted.',
+    hint: 'Send a token as it was given; ask for a new one where this one came from. The API is documented at /docs, for agents at /SKILL.md.',
+  },
+  expired_token: {
+    message: 'The user token has expired.',
+    hint: 'Ask for a new one where this one came from. The API is documented at /docs, for agents at /SKILL.md.',
+  },
+  revoked_token: {
+    message: 'The user token has been revoked, with all tokens of its user.',
+    hint: 'Ask for a new one where this one came from.',
+  },
+  not_granted: {
+    message: 'No grant of the user token allows this.',
+    hint: 'It needs the grant {"db":"app","table":"orders","can":"read"}.',
+  },
   read_only_key: {
     message: 'A public key reads records, tables, runs and public files; this request needs a secret key.',
     hint: 'Send it from your server with a secret key (svc_live_…).',

@@ -2,17 +2,8 @@ import { CubbyError } from '../core/errors.ts'
 import { divideCollection } from '../core/items/collection.ts'
 import { couldAllow, type Grant, grantedBytes, type Need, type PathNeed } from '../core/tokens/grants.ts'
 import type { ApiKey, TokenUser } from '../store/api-keys.ts'
+import type { GrantRule } from './grant-rules.ts'
 import type { KeyNeeded } from './operation.ts'
-
-/** What a verb touches, for the grants of user tokens. */
-export interface GrantRule<Input> {
-  /** What the path of its route names. */
-  readonly of: PathNeed['of']
-  /** The least that a grant must allow for a request to that path, whatever its body is. */
-  readonly can: PathNeed['can']
-  /** Everything that the input touches: each part must be granted. */
-  needs(input: Input): Need | readonly Need[]
-}
 
 /** The permissions that an operation demands. A route that says nothing about grants is closed to user tokens. */
 export interface Demand {

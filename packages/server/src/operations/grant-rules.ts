@@ -1,6 +1,15 @@
-import type { Need } from '../core/tokens/grants.ts'
+import type { Need, PathNeed } from '../core/tokens/grants.ts'
 import type { BucketAddress, TableAddress, TaskAddress } from './access.ts'
-import type { GrantRule } from './authorize.ts'
+
+/** What a verb touches, for the grants of user tokens. */
+export interface GrantRule<Input> {
+  /** What the path of its route names. */
+  readonly of: PathNeed['of']
+  /** The least that a grant must allow for a request to that path, whatever its body is. */
+  readonly can: PathNeed['can']
+  /** Everything that the input touches: each part must be granted. */
+  needs(input: Input): Need | readonly Need[]
+}
 
 // Rules that several verbs share. A verb with a rule of its own has it in its file.
 

@@ -1,8 +1,8 @@
 import type { KeyKind, LinkState, NewApiKey } from '../core/api-keys/api-key.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Grant } from '../core/tokens/grants.ts'
+import type { TokenMark } from '../core/tokens/user.ts'
 import type { Once } from './idempotency.ts'
-import type { TokenMark } from './users.ts'
 
 export interface ApiKey {
   /** The key's public identifier, `key_…`. */

@@ -1,15 +1,8 @@
 import type { Awaitable } from '../core/awaitable.ts'
+import type { TokenMark } from '../core/tokens/user.ts'
 import type { Caller } from './api-keys.ts'
 
-/** The part of a user token that the store confirms. */
-export interface TokenMark {
-  /** See `hashUser` in core/tokens/user.ts. */
-  userHash: string
-  /** The user epoch when the token was made. */
-  madeAtEpoch: number
-  /** For a token that was exchanged, the `epoch` of its issuer then; null for one that was made with a secret key. */
-  issuerEpoch: number | null
-}
+export type { TokenMark } from '../core/tokens/user.ts'
 
 /**
  * `revoked`: its user was revoked since, or its issuer was changed or deleted. `forgotten`: the token is older than revocations that

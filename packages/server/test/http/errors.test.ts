@@ -11,6 +11,7 @@ import {
   useService,
   wrongChecksum,
 } from './service.ts'
+import { asUser } from './user.ts'
 
 const service = useService({ clock: true })
 const mib = 1_048_576
@@ -39,6 +40,8 @@ const makeRun = async (): Promise<{ task: string; lease: string }> => {
   const { runs } = ok(await service.api.post(`${task}/claim`))
   return { task, lease: runs[0].lease }
 }
+
+const notes = [{ db: 'app', table: 'notes', can: 'read' }]
 
 /** Each code of the contract with its status and a request that meets it. */
 const cases: Record<string, [number, () => Promise<ApiResponse>]> = {
@@ -96,6 +99,30 @@ const cases: Record<string, [number, () => Promise<ApiResponse>]> = {
   invalid_api_key: [401, () => service.server.as(unknownKey()).get('/v1')],
   expired_api_key: [401, async () => service.server.as((await createExpiredKey(service.api)).key).get('/v1')],
   revoked_api_key: [403, async () => service.server.as((await createRevokedKey(service.api)).key).get('/v1')],
+  invalid_grant: [400, () => service.api.post('/api/tokens', { user: 'ada', grants: [] })],
+  invalid_token: [401, () => service.server.as('svc_user_nonsense').get('/v1')],
+  expired_token: [
+    401,
+    async () => {
+      const ada = await asUser(service.api, 'ada', notes, 60)
+      service.server.setClock(61_000)
+      try {
+        return await ada.get('/api/tokens/self')
+      } finally {
+        service.server.setClock(0)
+      }
+    },
+  ],
+  revoked_token: [
+    403,
+    async () => {
+      const ada = await asUser(service.api, 'ada', notes)
+      ok(await service.api.post('/api/tokens/revoke', { user: 'ada' }))
+      return ada.get('/api/tokens/self')
+    },
+  ],
+  not_granted: [403, async () => (await asUser(service.api, 'ada', notes)).get('/v1')],
+  issuer_not_found: [404, () => service.api.get('/api/issuers/nobody')],
   read_only_key: [403, () => service.reader.post('/v1/app/orders')],
   key_scope: [
     403,

@@ -34,6 +34,9 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['batch_duplicate_keys', /names the same record/],
   ['invalid_request', /^url is .*; it takes a URL|^leaseSeconds is \d+; for a task with url/],
   ['push_target_refused', /^url (begins with|has a user)/],
+  ['invalid_grant', /^(grants|user)\b/],
+  ['invalid_request', /^keys\.keys\[|^(issuer|audience|user) is "/],
+  ['invalid_request', /^keysUrl is .*; it takes a URL/],
   ['invalid_schedule', /^schedule\.(cron|timezone) (has|is ".*)/],
 ]
 

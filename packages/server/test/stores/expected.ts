@@ -89,10 +89,13 @@ const keptKeys = (text: string): string =>
 /** Versions before 0.3 do not know tasks that follow a table. */
 const keptTasks = (text: string): string => text.replaceAll(',"on":null,"oldestRunAt":', ',"oldestRunAt":')
 
+/** Versions before 0.3 do not know users of runs. */
+const keptRuns = (text: string): string => text.replaceAll(',"user":null', '')
+
 /** Version 0.1 sends no newline after JSON; newer ones do. It is kept of neither. */
 const keep = ({ status, text: sent, body }: ApiResponse): ExpectedResponse => {
   if (status >= 400) return { status, code: body.error.code }
   const text = body === undefined ? sent : sent.replace(/\n$/, '')
   if (body.keys !== undefined) return { status, text: keptKeys(text) }
-  return { status, text: keptTasks(text) }
+  return { status, text: keptRuns(keptTasks(text)) }
 }

@@ -3,18 +3,11 @@ import type { CursorSeal } from '../cursor-seal.ts'
 import { CubbyError } from '../errors.ts'
 import { tokenCharactersMax } from '../limits.ts'
 import type { Grant } from './grants.ts'
-import { hashUser } from './user.ts'
+import { hashUser, type TokenMark } from './user.ts'
 
 // A user token is sealed with a key of the store: nobody can read or change it, and nothing is stored for it.
 
 export const userTokenPrefix = 'svc_user_'
-
-/** See `TokenMark` in store/users.ts. */
-interface Mark {
-  userHash: string
-  madeAtEpoch: number
-  issuerEpoch: number | null
-}
 
 /** The content of a user token. */
 export interface UserToken {
@@ -70,17 +63,17 @@ export const decodeUserToken = (seal: CursorSeal, text: string): UserToken | und
 }
 
 /** What a URL that was signed with a token says of it. It does not show the user. */
-export const encodeMark = (seal: CursorSeal, { userHash, madeAtEpoch, issuerEpoch }: Mark): string =>
+export const encodeMark = (seal: CursorSeal, { userHash, madeAtEpoch, issuerEpoch }: TokenMark): string =>
   sealed(seal, [markForm, userHash, madeAtEpoch, issuerEpoch])
 
-export const decodeMark = (seal: CursorSeal, text: string): Mark | undefined => {
+export const decodeMark = (seal: CursorSeal, text: string): TokenMark | undefined => {
   const content = opened(seal, text)
   if (content?.[0] !== markForm) return undefined
   const [, userHash, madeAtEpoch, issuerEpoch] = content as [string, string, number, number | null]
   return { userHash, madeAtEpoch, issuerEpoch }
 }
 
-export const markOf = ({ user, madeAtEpoch, issuerEpoch }: UserToken): Mark => ({
+export const markOf = ({ user, madeAtEpoch, issuerEpoch }: UserToken): TokenMark => ({
   userHash: hashUser(user),
   madeAtEpoch,
   issuerEpoch,

@@ -23,3 +23,13 @@ export const parseUser = (value: unknown): string => {
 
 /** The name under which the store knows a user: 16 bytes of its SHA-256, in hex. */
 export const hashUser = (user: string): string => hash('sha256', user, 'hex').slice(0, 32)
+
+/** The part of a user token that the store confirms. */
+export interface TokenMark {
+  /** See `hashUser`. */
+  userHash: string
+  /** The user epoch when the token was made. */
+  madeAtEpoch: number
+  /** For a token that was exchanged, the `epoch` of its issuer then; null for one that was made with a secret key. */
+  issuerEpoch: number | null
+}

@@ -17,16 +17,14 @@ const template = (description: string): Schema => ({
 })
 
 const source = {
-  keys: closed(
-    objectOf<{ keys: object[] }>('A JSON Web Key Set with the public keys.', ['keys'], {
-      keys: {
-        type: 'array',
-        minItems: 1,
-        maxItems: issuerKeysMax,
-        items: freeObject('A public key: RSA of 2,048 to 4,096 bits, EC with the curve P-256, or OKP with Ed25519.'),
-      },
-    }),
-  ),
+  keys: objectOf<{ keys: object[] }>('A JSON Web Key Set with the public keys.', ['keys'], {
+    keys: {
+      type: 'array',
+      minItems: 1,
+      maxItems: issuerKeysMax,
+      items: freeObject('A public key: RSA of 2,048 to 4,096 bits, EC with the curve P-256, or OKP with Ed25519.'),
+    },
+  }),
   keysUrl: {
     type: 'string',
     maxLength: pushUrlCharactersMax,
