@@ -171,9 +171,10 @@ describe('routes and methods', () => {
     const secret = [{ secretKey: [] }]
     for (const { method, path, object } of operations()) {
       const route = Object.entries(routes).find(([raw]) => raw.replaceAll(/:(\w+)/g, '{$1}') === path)?.[1]
-      const need = method === 'OPTIONS' ? undefined : route?.[(method === 'HEAD' ? 'GET' : method) as 'GET']?.keyNeeded
-      const security = need === undefined ? [] : need === 'read' ? both : secret
-      expect([method, path, object.security]).toEqual([method, path, security])
+      const served = method === 'OPTIONS' ? undefined : route?.[(method === 'HEAD' ? 'GET' : method) as 'GET']
+      const keys = served === undefined ? [] : served.keyNeeded === 'read' ? both : secret
+      const tokens = served === undefined || served.grants === 'none' ? [] : [{ userToken: [] }]
+      expect([method, path, object.security]).toEqual([method, path, [...keys, ...tokens]])
     }
   })
 
