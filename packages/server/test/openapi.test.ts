@@ -232,7 +232,7 @@ describe('examples', () => {
     // A 304 to HEAD is that to GET, which is shown. The redirect depends on Accept, which OpenAPI does not allow as a
     // parameter; http/entry-point.test.ts tests it. An example in the document cannot have the tag of the document;
     // openapi/compression.test.ts and agents/pages.test.ts test it.
-    // User tokens and login tokens end soon, so no example has one; http/user-tokens.test.ts and http/logins.test.ts send them.
+    // User tokens and login tokens end soon, so no example has one; http/user-tokens.test.ts and http/issuers.test.ts send them.
     const shownElsewhere =
       /^(head.* 304|describeOwnToken 200|exchangeToken 201|getEntryPoint 302|(getDescription|getDocsPage|getDocsText|getSkill|getSkillIndex|getLlmsText) 304)$/
     expect(successes.filter((one) => !shown.includes(one) && !shownElsewhere.test(one))).toEqual([])

@@ -6,4 +6,4 @@ export const maskApiKeys = (text: string): string =>
   text
     .replace(/svc_(live|pub)_[0-9A-Za-z]{8,}/g, 'svc_$1_****')
     .replace(/svc_user_[0-9A-Za-z_-]{8,}/g, 'svc_user_****')
-    .replace(/eyJ[0-9A-Za-z_-]{8,}(?:\.[0-9A-Za-z_-]*){1,4}/g, 'eyJ****')
+    .replace(/eyJ[0-9A-Za-z_-]{8,}(?:\.[0-9A-Za-z_-]*){0,4}/g, 'eyJ****')
