@@ -1,4 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { describeConsole, goToScreen, until } from './console.ts'
 
@@ -162,6 +163,61 @@ describeConsole('the pages of the console', (it) => {
     await page.getByRole('button', { name: 'Done' }).click()
     await rows.nth(1).getByText('revoked').waitFor()
     expect(await statusOf(key)).toBe(403)
+  })
+
+  test('a token of a user is made, shown once, and ends when the user is revoked', async () => {
+    const page = await it.open('#/_keys')
+    await page.getByRole('button', { name: 'Make a token' }).click()
+    await page.getByLabel('User', { exact: true }).fill('<b>ada</b>')
+    await page.getByLabel('Grants').fill('[{')
+    await page.getByText('This is not JSON').waitFor()
+    await page.getByLabel('Grants').fill('[{"db":"shop","table":"orders","hash":"ada","can":"delete"}]')
+    await page.getByRole('button', { name: 'Make', exact: true }).click()
+    await page.getByText('grants[0].can is "delete"').first().waitFor()
+    const grants = [{ db: 'shop', table: 'orders', hash: 'ada', can: 'write' }]
+    await page.getByLabel('Grants').fill(JSON.stringify(grants))
+    await page.getByLabel('Expires').selectOption('In 15 minutes')
+    await page.getByRole('button', { name: 'Make', exact: true }).click()
+    const token = await page.locator('dialog code.wrap').innerText()
+    await page.getByRole('button', { name: 'Done' }).click()
+    expect(await page.content()).not.toContain(token)
+    const self = async () => (await it.server.as(token).get('/api/tokens/self')).body
+    expect(await self()).toMatchObject({ user: '<b>ada</b>', grants })
+    await page.getByRole('button', { name: 'Revoke a user' }).click()
+    await page.getByLabel('User', { exact: true }).fill('<b>ada</b>')
+    await page.getByRole('button', { name: 'Revoke the user' }).click()
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    expect((await self()).error.code).toBe('revoked_token')
+  })
+
+  test('an issuer is added, changed and deleted', async () => {
+    const stored = async () => JSON.parse(await it.request('GET', '/api/issuers')).issuers
+    const page = await it.open('#/_keys')
+    await page.getByText('An issuer is a login service.').waitFor()
+    await page.getByRole('button', { name: 'Add an issuer' }).click()
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const keys = { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1' }] }
+    const grants = [{ db: 'shop', table: 'orders', hash: '{sub}', can: 'read' }]
+    const declaration = { issuer: 'https://login.test/', audience: 'shop', keys, grants }
+    await page.getByLabel('Name').fill('login')
+    await page.getByLabel('Declaration').fill('{"issuer":}')
+    expect(await page.getByRole('button', { name: 'Add', exact: true }).isDisabled()).toBe(true)
+    await page.getByLabel('Declaration').fill(JSON.stringify(declaration))
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    const row = page.getByRole('row').filter({ hasText: 'https://login.test/' })
+    await row.getByText('1 given').waitFor()
+    expect(await stored()).toMatchObject([{ name: 'login', ...declaration }])
+
+    await row.getByRole('button', { name: 'Change login' }).click()
+    const text = await page.getByLabel('Declaration').inputValue()
+    expect(JSON.parse(text)).toMatchObject(declaration)
+    await page.getByLabel('Declaration').fill(text.replace('"shop"', '"window"'))
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    await row.getByText('window').waitFor()
+    await row.getByRole('button', { name: 'Delete login' }).click()
+    await page.getByRole('button', { name: 'Delete the issuer' }).click()
+    await page.getByText('An issuer is a login service.').waitFor()
+    expect(await stored()).toEqual([])
   })
 
   test('the request pad sends what is typed, shows all of the answer, and keeps a history', async () => {

@@ -72,6 +72,7 @@ const notQuick: string[] = [
   'packages/server/test/http/files-damage',
   'packages/server/test/http/files-model',
   'packages/server/test/http/following',
+  'packages/server/test/http/issuers',
   'packages/server/test/http/many-at-once',
   'packages/server/test/http/mcp-bounds',
   'packages/server/test/http/mcp-hints',
@@ -86,6 +87,7 @@ const notQuick: string[] = [
   'packages/server/test/http/stats',
   'packages/server/test/http/stop',
   'packages/server/test/http/turns',
+  'packages/server/test/http/user-matrix',
 ]
 
 /** Beginnings of paths: their short forms are in the quick part, so the rest runs them again (`isWhole` in harness.ts). */

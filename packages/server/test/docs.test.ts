@@ -383,7 +383,7 @@ describe('the generated pages', () => {
       for (const [method, operation] of Object.entries(item)) {
         if (method === 'head' || method === 'options' || operation.operationId.endsWith('WithRangeKey')) continue
         const route = `${method.toUpperCase()} ${path.replace('{bucketId}/{name}', '<bucket id>/<name>').replaceAll(/\{(\w+)\}/g, ':$1')}`
-        const isSecret = operation.security.length === 1
+        const isSecret = operation.security.length > 0 && !operation.security.some((scheme) => 'publicKey' in scheme)
         const kinds: Record<string, boolean> = {
           'every route': true,
           'below `/v1` and `/api`': /^\/(v1|api)\b/.test(path),

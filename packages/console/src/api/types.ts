@@ -4,12 +4,15 @@ export type {
   ActiveTable,
   BucketMetadata,
   CreateKeyResponse,
+  CreateTokenResponse,
   DeletedTable,
   IndexDeclaration,
   Indices,
+  Issuer,
   KeyMetadata,
   ListBucketsResponse,
   ListDatabasesResponse,
+  ListIssuersResponse,
   ListKeysResponse,
   ListTablesResponse,
   RollKeyResponse,
@@ -38,10 +41,11 @@ export interface Page<Item> {
 }
 
 export type FileRow = Omit<FileItem, 'metadata'> & { metadata: string }
-export type RunRow = Omit<Run, 'payload' | 'result' | 'progress' | 'key'> & {
-  /** A public key reads neither. */
+export type RunRow = Omit<Run, 'payload' | 'result' | 'progress' | 'key' | 'user'> & {
+  /** A public key reads none of them. */
   payload?: string
   key?: string | null
+  user?: string | null
   /** The text `null` if there is none. */
   result: string
   progress: string

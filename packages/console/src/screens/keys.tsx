@@ -6,17 +6,18 @@ import { catalogue } from '../state/catalogue.ts'
 import { canManageKeys, forgetLiveKey, session } from '../state/session.ts'
 import { Failure, into, set, useAction } from '../ui/action.tsx'
 import { announce } from '../ui/announce.ts'
-import { CopyButton } from '../ui/copy-button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
 import { Choice, Confirm, FormDialog, TextField } from '../ui/form.tsx'
 import { hidden, List } from '../ui/list.tsx'
 import { Shown, useLoad } from '../ui/load.tsx'
 import { Empty, Screen } from '../ui/screen.tsx'
+import { ShownOnce } from '../ui/shown-once.tsx'
 import { Time } from '../ui/time.tsx'
 import { EndsWithSession } from './ends-with-session.tsx'
+import { Issuers } from './issuers.tsx'
 import { RollKey } from './roll-key.tsx'
+import { Users } from './users.tsx'
 
-// `#/_keys`: the API keys of the organization.
+// `#/_keys`: the API keys of the organization, the tokens of its users, and issuers.
 
 const dayMs = 86_400_000
 const lifetimes = [
@@ -83,31 +84,6 @@ const ScopeFields = ({ chosen, others }: { chosen: Signal<string[] | undefined>;
 }
 
 const statusClass = { active: 'ok', expired: 'warn', revoked: 'danger' }
-
-/** The key in full, this once. Nothing else in the console shows it. */
-const NewKey = ({ created, onClose }: { created: CreateKeyResponse; onClose: () => void }) => (
-  <Dialog title="Your new key" onClose={onClose}>
-    <div class="stack">
-      <div class="message warn">
-        <p>
-          <strong>Copy it now.</strong> It is shown only once: the server keeps a hash of it.
-        </p>
-        {created.expiresAt !== null && (
-          <p>
-            It expires <Time ms={created.expiresAt} />.
-          </p>
-        )}
-      </div>
-      <code class="code wrap">{created.key}</code>
-      <div class="actions">
-        <CopyButton class="filled" label="Copy" what="the key" text={() => created.key} />
-        <button type="button" onClick={onClose}>
-          Done
-        </button>
-      </div>
-    </div>
-  </Dialog>
-)
 
 const CreateKey = ({ onCreated, onClose }: { onCreated: (key: CreateKeyResponse) => void; onClose: () => void }) => {
   const kind = useSignal<'secret' | 'public'>('public')
@@ -292,6 +268,8 @@ const KeyList = () => {
             </button>
           </div>
         )}
+        <Users />
+        <Issuers />
       </div>
       {isCreating.value && (
         <CreateKey
@@ -322,7 +300,16 @@ const KeyList = () => {
           }}
         />
       )}
-      {created.value && <NewKey created={created.value} onClose={set(created, undefined)} />}
+      {created.value && (
+        <ShownOnce
+          title="Your new key"
+          what="the key"
+          text={created.value.key}
+          why="It is shown only once: the server keeps a hash of it."
+          expiresAt={created.value.expiresAt}
+          onClose={set(created, undefined)}
+        />
+      )}
       {revoking.value && (
         <Confirm
           title={`Revoke ${revoking.value.name ?? revoking.value.masked}?`}

@@ -8,6 +8,7 @@ import { tags } from '../../src/openapi/operations.ts'
 import { type Entry, entriesOf, parametersOf, resolve } from '../../src/openapi/page/entries.ts'
 import { schemaName } from '../../src/openapi/page/schema-view.ts'
 import type { Parameter, ResponseObject } from '../../src/openapi/types.ts'
+import { findOperation } from '../../src/operations/catalogue.ts'
 import type { Schema } from '../../src/operations/schema.ts'
 import { anchorOf, code, httpBlock, partsOf, printJson, replaceParts, table } from './markdown.ts'
 import { membersText, SchemaTables } from './schema-tables.ts'
@@ -56,15 +57,18 @@ const codesOf = (entry: Entry): string[] =>
   responsesOf(entry).flatMap(([, response]) => response['x-error-codes'] ?? [])
 
 /** Routes that have codes in common. */
+const needsSecret = ({ entry: { operation } }: Section): boolean =>
+  operation.security.length > 0 && !operation.security.some((scheme) => 'publicKey' in scheme)
+
 const groups: { name: string; has(section: Section): boolean }[] = [
   { name: 'every route', has: () => true },
   { name: 'below `/v1` and `/api`', has: ({ entry }) => entry.operation.security.length > 0 },
   { name: 'with a database in the path', has: ({ route }) => /:(db|collection)\b/.test(route) },
   { name: 'with a JSON body', has: ({ entry }) => 'application/json' in (entry.operation.requestBody?.content ?? {}) },
-  { name: 'for secret keys only', has: ({ entry }) => entry.operation.security.length === 1 },
+  { name: 'for secret keys only', has: needsSecret },
   {
     name: 'for secret keys only, other than `GET`',
-    has: ({ entry }) => entry.operation.security.length === 1 && entry.method !== 'get',
+    has: (section) => needsSecret(section) && section.entry.method !== 'get',
   },
 ]
 
@@ -93,11 +97,12 @@ const ownCodes = (section: Section): string[] => {
 
 // ── Sections ───────────────────────────────────────────────────────────────────────────────────────────────
 
-const keyOf = ({ entry, tag }: Section): string => {
-  const { length } = entry.operation.security
-  if (length === 0) return 'none'
-  if (length === 2) return 'any'
-  return tag === 'API keys' ? 'secret, unlimited' : 'secret'
+const keyOf = (section: Section): string => {
+  const { entry } = section
+  const { security, operationId } = entry.operation
+  if (security.length === 0) return 'none'
+  if (!needsSecret(section)) return 'any'
+  return findOperation(operationId)?.keyNeeded === 'manage-keys' ? 'secret, unlimited' : 'secret'
 }
 
 const keySentence: Record<string, string> = {
@@ -196,10 +201,11 @@ const sectionText = (section: Section, tables: SchemaTables): string => {
   return parts.join('\n\n')
 }
 
-/** The first that succeeds, preferably with a body in the answer. */
+/** The first that succeeds, preferably with a body in the answer; the first of all if an API key alone never succeeds. */
 const exampleOf = ({ entry, withRangeKey }: Section): string => {
-  const samples = [...entry.samples, ...(withRangeKey?.samples ?? [])].filter(({ example }) => example.status < 300)
-  return (samples.find(({ example }) => example.response !== undefined) ?? samples[0])!.example.name
+  const all = [...entry.samples, ...(withRangeKey?.samples ?? [])]
+  const samples = all.filter(({ example }) => example.status < 300)
+  return (samples.find(({ example }) => example.response !== undefined) ?? samples[0] ?? all[0])!.example.name
 }
 
 // ── The table of routes ────────────────────────────────────────────────────────────────────────────────────

@@ -42,14 +42,14 @@ const nameAt = (served: ServedOperation): Pick<OperationObject, 'operationId' | 
 }
 
 const operationObject = (served: ServedOperation): OperationObject => {
-  const { operation, keyNeeded } = served
+  const { operation, keyNeeded, takesTokens } = served
   const examples = examplesAt(served)
   const own = operationParameters(served, examples)
   const body = requestBody(served, examples)
   return {
     ...nameAt(served),
     tags: [operation.tag],
-    security: keyNeeded === undefined ? [] : security[keyNeeded],
+    security: keyNeeded === undefined ? [] : [...security[keyNeeded], ...(takesTokens ? [{ userToken: [] }] : [])],
     ...(own.length > 0 && { parameters: own }),
     ...(body && { requestBody: body }),
     responses: responsesOf(served, examples),
@@ -70,12 +70,10 @@ const describedHeads: Partial<Record<RoutedOperationId, HttpOperationId>> = {
 const servedOf = (path: string, methods: Partial<Record<Method, Route>>): ServedOperation[] => {
   // A record whose hash key is also a verb is described with all others: generated clients would get a function for each.
   const described = Object.entries(methods).filter(([, { operationId }]) => !isVerbAsKey(path, operationId))
-  const served = described.map(([method, { operationId, keyNeeded }]) =>
-    servedOperation(operationId, method as Method, path, keyNeeded),
-  )
+  const served = described.map(([method, route]) => servedOperation(route.operationId, method as Method, path, route))
   const get = methods.GET
   const head = get === undefined || isVerbAsKey(path, get.operationId) ? undefined : describedHeads[get.operationId]
-  if (head !== undefined) served.push(servedOperation(head, 'HEAD', path, get!.keyNeeded))
+  if (head !== undefined) served.push(servedOperation(head, 'HEAD', path, get!))
   // Every path answers OPTIONS in the same way, so one description is enough.
   if (path === '/v1') served.push(servedOperation('preflight', 'OPTIONS', path))
   return served.sort((a, b) => methodOrder.indexOf(a.method) - methodOrder.indexOf(b.method))
@@ -192,6 +190,7 @@ export const makeDocument = (publicUrl = '/', area?: DocumentArea): OpenApiDocum
           'Reads and writes. For servers only: rejected if a web page from another origin sends it.',
         ),
         publicKey: bearer('svc_pub_', 'Reads records, tables, runs and public files. Safe in browsers.'),
+        userToken: bearer('svc_user_', 'Does what its grants name for one user, for a short time. Made for browsers.'),
       },
     },
     'x-given': exampleStore.map(givenStep),

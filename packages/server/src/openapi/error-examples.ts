@@ -63,6 +63,10 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     field: 'Idempotency-Key',
     hint: 'Send a new key with a new request. To repeat a request, send its method, path, conditions and body unchanged.',
   },
+  invalid_grant: {
+    message: 'grants is an array of 0; it takes 1 to 25 grants.',
+    field: 'grants',
+  },
   missing_api_key: {
     message: 'The request carries no API key.',
     hint: 'Send the header "Authorization: Bearer <API key>". The API is documented at /docs, for agents at /SKILL.md.',

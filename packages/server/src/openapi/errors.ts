@@ -138,7 +138,7 @@ export const advice: Record<ErrorCode, { fix: string; more?: string }> = {
   },
   invalid_grant: {
     more: '`field` names the wrong part: `grants[2].hash`. A token has at most 4,096 characters.',
-    fix: 'Compare the grant with the [list of grants](http-api.md#grants). What it names does not have to exist.',
+    fix: 'Compare the grant with the [list of grants](http-api.md#user-tokens). What it names does not have to exist.',
   },
   missing_api_key: {
     fix: 'Send `Authorization: Bearer <API key>`. Other headers, such as `X-Api-Key`, and query parameters are not read.',

@@ -140,7 +140,10 @@ const errorResponse = (
 
 /** Answers that are the same for all operations that have them. */
 const sharedResponses: Record<string, { status: number; codes: ErrorCode[] }> = {
-  Unauthorized: { status: 401, codes: ['missing_api_key', 'invalid_api_key', 'expired_api_key'] },
+  Unauthorized: {
+    status: 401,
+    codes: ['missing_api_key', 'invalid_api_key', 'expired_api_key', 'invalid_token', 'expired_token'],
+  },
   MethodNotAllowed: { status: 405, codes: ['method_not_allowed'] },
   UnsupportedMediaType: { status: 415, codes: ['unsupported_media_type'] },
   InternalError: { status: 500, codes: ['internal'] },
@@ -170,7 +173,10 @@ const errorResponseOrReference = (
 ): ResponseObject | Reference => {
   // Answers at the URL of a file have headers of their own.
   if (served.operation.byUrl) return errorResponse(status, codes, examples, headersOfError(served))
-  const same = Object.entries(sharedResponses).find(([, shared]) => shared.codes.join() === codes.join())
+  const hasOwn = examples.some((example) => example.status === status)
+  const same = hasOwn
+    ? undefined
+    : Object.entries(sharedResponses).find(([, { codes: all }]) => all.join() === codes.join())
   return same === undefined ? errorResponse(status, codes, examples) : { $ref: `#/components/responses/${same[0]}` }
 }
 

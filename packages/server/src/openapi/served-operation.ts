@@ -1,3 +1,4 @@
+import type { Demand } from '../operations/authorize.ts'
 import type { KeyNeeded, Method } from '../operations/operation.ts'
 import { pathNames } from '../operations/parse-input.ts'
 import type { HttpExample } from './examples/http-example.ts'
@@ -12,14 +13,19 @@ export interface ServedOperation {
   path: string
   /** undefined: needs no key. */
   keyNeeded: KeyNeeded | undefined
+  /** True if there are grants that allow it to a user token. */
+  takesTokens: boolean
 }
 
 export const servedOperation = (
   id: HttpOperationId,
   method: ServedOperation['method'],
   path: string,
-  keyNeeded?: KeyNeeded,
-): ServedOperation => ({ id, operation: operations[id]!, method, path, keyNeeded })
+  route: Partial<Demand> = {},
+): ServedOperation => {
+  const { keyNeeded, grants = 'none' } = route
+  return { id, operation: operations[id]!, method, path, keyNeeded, takesTokens: grants !== 'none' }
+}
 
 export const pathParameters = (path: string): ParameterName[] => pathNames(path).map((name) => parameterAt(path, name))
 

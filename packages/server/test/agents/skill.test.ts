@@ -94,16 +94,19 @@ const saidInWords: Record<string, { body: string; type: string }> = {
 test('every request that the text names between its blocks works too, in its order', async () => {
   const text = skill.replaceAll(/^```.*?^```$/gms, '')
   const named = Array.from(text.matchAll(/`((?:GET|POST|PUT|PATCH|DELETE) \/[^`]*)`(?: with `(\{[^`]*\})`)?/g))
+  let token = ''
   for (const [, shown, body] of named) {
     const request = shown!.replace('/:db/:table', '/app/orders')
     const [method, target] = request.split(' ') as [string, string]
     const said = body === undefined ? saidInWords[request] : { body, type: 'application/json' }
     const headers: [string, string][] = said === undefined ? [] : [['Content-Type', said.type]]
-    const { status, text: came } = await service.api.raw(method, target, { headers, body: said?.body })
+    const api = target === '/api/tokens/self' ? service.server.as(token) : service.api
+    const { status, text: came } = await api.raw(method, target, { headers, body: said?.body })
+    if (target === '/api/tokens') token = JSON.parse(came).token
     expect(`${request} ${status} ${status < 300 ? '' : came}`).toMatch(/ 20[01] $/)
     if (request === 'DELETE /v1/app/orders') expect((await send('POST /v1/app/orders/restore')).status).toBe(200)
   }
-  expect(named.length).toBe(14)
+  expect(named.length).toBe(17)
 })
 
 test('the table of errors names codes that exist, at their status, and what every status means', () => {
@@ -112,7 +115,7 @@ test('the table of errors names codes that exist, at their status, and what ever
     const [status] = /(\d{3})[^\d]*$/.exec(cell)!.slice(1)
     return Array.from(cell.matchAll(/`(\w+)`/g), ([, code]) => [code, Number(status)] as const)
   })
-  expect(named.length).toBe(4)
+  expect(named.length).toBe(6)
   for (const [code, status] of named) expect([code, statusOf[code as ErrorCode]]).toEqual([code, status])
   const listed = new Set(rows.flatMap((cell) => cell.match(/\d{3}/g)!.map(Number)))
   const rare = [405, 416, 507]

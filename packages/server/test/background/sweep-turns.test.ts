@@ -87,15 +87,16 @@ test('a sweep that never comes to an end keeps no other from its work', async ()
   let tables = 3
   outcome.tables = () => (tables > 0 ? tables-- : 0)
   start(60_000)
-  await until('several steps', () => countOf('expired') >= 8)
+  await until('several steps', () => countOf('expired') >= 9)
   expect(tables).toBe(0)
   expect(countOf('organizations')).toBeGreaterThan(0)
   // Each that has something left has a step before the first has its next one.
-  expect(steps.slice(0, 8)).toEqual([
+  expect(steps.slice(0, 9)).toEqual([
     'expired',
     'changes',
     'runs',
     'keys',
+    'revocations',
     'tables',
     'organizations',
     'expired',
@@ -117,6 +118,6 @@ test('a sweep that fails keeps no other from its work, and is retried', async ()
   }
   start(1)
   await until('it is retried', () => countOf('expired') >= 3 && countOf('organizations') >= 3)
-  expect(steps.slice(0, 6)).toEqual(['expired', 'changes', 'runs', 'keys', 'tables', 'organizations'])
+  expect(steps.slice(0, 7)).toEqual(['expired', 'changes', 'runs', 'keys', 'revocations', 'tables', 'organizations'])
   expect(warnings).toEqual(Array(2).fill('warn: sweep failed; it is retried later'))
 })

@@ -106,17 +106,20 @@ export class Stage {
   }
 
   /** Two victims go on with their work while the attack runs for so long; afterwards the server must be well. */
-  async play(attack: Attack, options: { forMs: number; victim?: Partial<VictimOrder> }): Promise<Seen> {
+  async play(
+    attack: Attack,
+    options: { forMs: number; victim?: Partial<VictimOrder>; neighbourKey?: string },
+  ): Promise<Seen> {
     const ending: { end(): Promise<void> }[] = []
     const begin = async <T extends { end(): Promise<void> }>(starting: Promise<T>): Promise<T> => {
       const started = await starting
       ending.push(started)
       return started
     }
-    const victimOf = ({ organization, table }: Party): Promise<Reporter<VictimReport>> =>
-      begin(startVictim(this.server, { key: organization.secretKey, path: table.path, ...options.victim }))
+    const victimOf = ({ organization, table }: Party, key = organization.secretKey): Promise<Reporter<VictimReport>> =>
+      begin(startVictim(this.server, { key, path: table.path, ...options.victim }))
     try {
-      const [stranger, neighbour] = [await victimOf(this.stranger), await victimOf(this.attacker)]
+      const [stranger, neighbour] = [await victimOf(this.stranger), await victimOf(this.attacker, options.neighbourKey)]
       const reports = async () => ({ stranger: await stranger.report(), neighbour: await neighbour.report() })
       /** Reports what happens for at least so long, and until there are enough samples. */
       const reportsAfter = async (ms: number): Promise<Victims> => {

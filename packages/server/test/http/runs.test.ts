@@ -10,7 +10,7 @@ describe('run', () => {
     const task = await makeTask(service.api)
     const run = await task.run()
     expect(Object.keys(run)).toEqual([
-      ...['id', 'task', 'status', 'payload', 'key', 'runAt', 'attempt', 'progress', 'result', 'error'],
+      ...['id', 'task', 'status', 'payload', 'key', 'user', 'runAt', 'attempt', 'progress', 'result', 'error'],
       ...['createdAt', 'updatedAt', 'finishedAt'],
     ])
     expect(run).toMatchObject({ task: task.name, status: 'queued', payload: {}, key: null, attempt: 0 })
@@ -174,9 +174,9 @@ describe('get', () => {
 })
 
 describe('a public key', () => {
-  test('reads runs without payload and key', async () => {
+  test('reads runs without payload, key and user', async () => {
     const task = await makeTask(service.api)
-    const { payload: _, key: __, ...run } = await task.run({ key: 'secret', payload: { token: 'secret' } })
+    const { payload: _, key: __, user: ___, ...run } = await task.run({ key: 'secret', payload: { token: 'secret' } })
     expect(ok(await service.reader.get(task.at(run.id)))).toEqual(run)
     const page = await service.reader.post(`${task.path}/query`, {})
     expect(ok(page)).toEqual({ items: [run], count: 1, cursor: null })

@@ -186,6 +186,7 @@ describe('a token is refused', () => {
     'another iss': [login(ec, nowMs, { iss: `${issuer}x` }), /another issuer/],
     'an iss in a list': [login(ec, nowMs, { iss: [issuer] }), /another issuer/],
     'another aud': [login(ec, nowMs, { aud: 'other' }), /another issuer/],
+    'an aud that begins as ours': [login(ec, nowMs, { aud: [`${audience}-2`, `x ${audience}`] }), /another issuer/],
     'no aud': [login(ec, nowMs, { aud: undefined }), /another issuer/],
     'an aud in an object': [login(ec, nowMs, { aud: { [audience]: audience } }), /another issuer/],
     'an aud in a list in a list': [login(ec, nowMs, { aud: [[audience]] }), /another issuer/],

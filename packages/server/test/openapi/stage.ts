@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import type { Json } from '../harness.ts'
 
 const varying = new Set(
-  'updatedAt createdAt deletedAt recoverableUntil revokedAt nextRunAt runAt finishedAt lease leaseUntil id key masked secret secretKey publicKey cursor requestId url rolledFrom rolledTo since'.split(
+  'updatedAt createdAt deletedAt recoverableUntil revokedAt nextRunAt runAt finishedAt lease leaseUntil id key masked secret secretKey publicKey cursor requestId url rolledFrom rolledTo since token'.split(
     ' ',
   ),
 )
@@ -63,8 +63,9 @@ export class Stage {
     if (name === 'message' || name === 'hint') return withoutTimes(this.translate(shown))
     if (Array.isArray(shown)) return shown.map((value, i) => this.#expected(value, came?.[i]))
     if (typeof shown !== 'object' || shown === null) return shown
-    // When a signed URL expires depends on when it was made; when a key expires, its request says.
-    const nameOf = (member: string): string => (member === 'expiresAt' && 'url' in shown ? 'url' : member)
+    // When a signed URL or a user token expires depends on when it was made; when a key expires, its request says.
+    const isMade = 'url' in shown || 'token' in shown
+    const nameOf = (member: string): string => (member === 'expiresAt' && isMade ? 'url' : member)
     return Object.fromEntries(
       Object.entries(shown).map(([member, value]) => [member, this.#expected(value, came?.[member], nameOf(member))]),
     )

@@ -39,6 +39,7 @@ const readOnly = [
   'queryFiles',
   'describeOwnApiKey',
   'describeOwnToken',
+  'exchangeToken',
   'describeTable',
   'findRecords',
   'getItem',
@@ -52,7 +53,10 @@ const readOnly = [
   'queryRuns',
   'readChanges',
 ]
-const ofKeys = ['createApiKey', 'listApiKeys', 'revokeApiKey', 'rollApiKey', 'revokeUser']
+const ofKeys = [
+  ...['createApiKey', 'listApiKeys', 'revokeApiKey', 'rollApiKey'],
+  ...['revokeUser', 'putIssuer', 'getIssuer', 'listIssuers', 'deleteIssuer'],
+]
 
 for (const entry of Object.values<CatalogueEntry>(catalogue())) {
   const { id } = entry

@@ -33,7 +33,7 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_request', /^increment and append together have more than|name the same place|leads below/],
   ['batch_duplicate_keys', /names the same record/],
   ['invalid_request', /^url is .*; it takes a URL|^leaseSeconds is \d+; for a task with url/],
-  ['push_target_refused', /^url (begins with|has a user)/],
+  ['push_target_refused', /^(url|keysUrl) (begins with|has a user)/],
   ['invalid_grant', /^(grants|user)\b/],
   ['invalid_request', /^keys\.keys\[|^(issuer|audience|user) is "/],
   ['invalid_request', /^keysUrl is .*; it takes a URL/],

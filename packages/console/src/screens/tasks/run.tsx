@@ -123,6 +123,12 @@ export const RunScreen = ({ db, task, run }: { db: string; task: string; run: st
                   <dd class="mono">{found.key ?? <span class="muted">none</span>}</dd>
                 </>
               )}
+              {found.user != null && (
+                <>
+                  <dt>user</dt>
+                  <dd class="mono">{found.user}</dd>
+                </>
+              )}
               <Instant label="runAt" ms={found.runAt} />
               <Instant label="createdAt" ms={found.createdAt} />
               <Instant label="updatedAt" ms={found.updatedAt} />

@@ -19,8 +19,8 @@ export interface LoginToken {
 }
 
 /** The texts repeat nothing of the token but names that every token has. */
-export const invalidToken = (message: string): CubbyError =>
-  new CubbyError('invalid_token', message, { hint: 'Log in again, and exchange the new login token.' })
+export const invalidToken = (message: string, hint = 'Log in again, and exchange the new login token.'): CubbyError =>
+  new CubbyError('invalid_token', message, { hint })
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

@@ -10,16 +10,19 @@ const key = {
   y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
 }
 
-export const auth = {
+export const withoutKeys = {
   issuer: 'https://login.example.com/',
   audience: 'notes-app',
-  keys: { keys: [key] },
   user: 'auth:{sub}',
   grants: [
     { db: 'app', table: 'notes', hash: '{sub}', can: 'write' },
     { db: 'app', bucket: 'pictures', prefix: '{sub}/', can: 'write', sizeMax: 1_000_000 },
   ],
 }
+
+const { issuer, audience, ...rest } = withoutKeys
+/** In the order in which an issuer is shown. */
+export const auth = { issuer, audience, keys: { keys: [key] }, ...rest }
 
 export const storedAuth = { name: 'auth', ...auth, createdAt: laterAt, updatedAt: laterAt }
 

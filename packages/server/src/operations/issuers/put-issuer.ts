@@ -5,7 +5,7 @@ import type { Issuer } from '../../store/users.ts'
 import { type Access, callerOf } from '../access.ts'
 import { defineOperation } from '../operation.ts'
 import { ref } from '../schema.ts'
-import { auth, putAuth, storedAuth } from './examples.ts'
+import { auth, putAuth, storedAuth, withoutKeys } from './examples.ts'
 import { issuerJson } from './present-issuer.ts'
 import { putIssuerInput } from './schemas.ts'
 
@@ -103,6 +103,17 @@ export const putIssuerOperation = defineOperation({
           message: 'The issuer auth has the same issuer and audience.',
           field: 'issuer',
           hint: 'A login token must be of one issuer: change that one, or delete it first.',
+        },
+      },
+      {
+        name: 'credentialsInUrl',
+        summary: 'An address with a password in it',
+        input: { name: 'auth', ...withoutKeys, keysUrl: 'https://ada:secret@login.example.com/keys' },
+        error: {
+          code: 'push_target_refused',
+          message: 'keysUrl has a user or a password.',
+          field: 'keysUrl',
+          hint: 'Leave them out: public keys need no password.',
         },
       },
     ],

@@ -54,7 +54,7 @@ export const createTokenOperation = defineOperation({
   describe: () => ({
     title: 'Make a user token',
     description:
-      'With a user token, the browser or the phone of one person calls the API directly, for what its grants name and nothing else. Every other request is 403 `not_granted`, whatever exists. The token is not stored; it belongs to the API key that made it and ends with it at the latest.',
+      'With a user token, the browser or the phone of one person calls the API directly, for what its grants name and nothing else. Everything else is `not_granted`, whatever exists. The token is not stored; it belongs to the API key that made it and ends with it at the latest.',
     returns: 'The token.',
     codes: ['invalid_grant', 'key_scope'],
     responses: { created: 'The token.' },

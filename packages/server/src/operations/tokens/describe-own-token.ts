@@ -34,9 +34,9 @@ export const describeOwnTokenOperation = defineOperation({
   present: ({ user, grants, expiresAtMs }) => JSON.stringify({ user, grants, expiresAt: expiresAtMs }),
   describe: () => ({
     title: 'Describe the calling token',
-    description: 'The user token that the request is sent with. An API key has no grants: 403 `not_granted`.',
+    description: 'The user token that the request is sent with. An API key has no grants: `not_granted`.',
     returns: 'The user, the grants and the end of the token.',
-    codes: [],
+    codes: ['not_granted'],
     input: inputOf({}, {}),
     output: ref('OwnToken'),
     client: { on: 'tokens', method: 'self', result: 'own' },

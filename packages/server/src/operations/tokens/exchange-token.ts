@@ -21,6 +21,7 @@ const issuerOf = (token: LoginToken, issuers: Issuer[]): { epoch: number; declar
   if (found.length === 1) return found[0]!
   throw invalidToken(
     `${found.length === 0 ? 'No issuer' : 'More than one issuer'} of the organization has the iss and an aud of the login token.`,
+    'The issuer and audience of one issuer must be exactly the iss and aud of the login token.',
   )
 }
 
