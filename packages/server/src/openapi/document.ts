@@ -70,9 +70,7 @@ const describedHeads: Partial<Record<RoutedOperationId, HttpOperationId>> = {
 const servedOf = (path: string, methods: Partial<Record<Method, Route>>): ServedOperation[] => {
   // A record whose hash key is also a verb is described with all others: generated clients would get a function for each.
   const described = Object.entries(methods).filter(([, { operationId }]) => !isVerbAsKey(path, operationId))
-  const served = described.map(([method, route]) =>
-    servedOperation(route.operationId, method as Method, path, route),
-  )
+  const served = described.map(([method, route]) => servedOperation(route.operationId, method as Method, path, route))
   const get = methods.GET
   const head = get === undefined || isVerbAsKey(path, get.operationId) ? undefined : describedHeads[get.operationId]
   if (head !== undefined) served.push(servedOperation(head, 'HEAD', path, get!))
