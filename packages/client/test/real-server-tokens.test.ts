@@ -98,7 +98,7 @@ test('a login token of an issuer is exchanged, and the issuer can be taken away'
   const put = await cubby.issuers.put('login', declaration)
   expect(put).toMatchObject({ name: 'login', ...declaration, createdAt: expect.any(Number) })
   expect(await cubby.issuers.get('login')).toEqual(put)
-  expect(await cubby.issuers.list()).toEqual([put])
+  expect(await cubby.issuers.list()).toEqual({ issuers: [put] })
 
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const now = Math.floor(Date.now() / 1000)

@@ -364,9 +364,9 @@ describe('tokens and issuers', () => {
     expect(requests[0]!.body).toEqual(body as never)
   })
 
-  test('issuers are a list; one that does not exist is undefined; a name that is none is refused', async () => {
+  test('issuers are listed; one that does not exist is undefined; a name that is none is refused', async () => {
     const { cubby, requests } = fakeCubby([json({ issuers: [{ name: 'login' }] }), refused(404, 'issuer_not_found')])
-    expect(await cubby.issuers.list()).toEqual([{ name: 'login' }] as never)
+    expect(await cubby.issuers.list()).toEqual({ issuers: [{ name: 'login' }] } as never)
     expect(await cubby.issuers.get('login')).toBeUndefined()
     expect(await failureOf(cubby.issuers.delete('../keys'))).toMatchObject({ code: 'invalid_name', field: 'name' })
     expect(requests).toHaveLength(2)

@@ -609,7 +609,7 @@ export const userTokens = async () => {
   cubby.issuers.put('login', service)
   // @ts-expect-error one of them
   cubby.issuers.put('login', { ...service, keys: { keys: [] }, keysUrl: '' })
-  const listed = await cubby.issuers.list()
-  holds<Equal<typeof listed, Issuer[]>>()
+  const { issuers } = await cubby.issuers.list()
+  holds<Equal<typeof issuers, Issuer[]>>()
   ;(await cubby.issuers.get('login'))?.updatedAt.toFixed()
 }

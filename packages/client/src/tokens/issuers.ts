@@ -27,9 +27,8 @@ export class Issuers {
   }
 
   /** Sorted by name. */
-  async list(options?: RequestOptions): Promise<Issuer[]> {
-    const call = { method: 'GET', path: '/api/issuers', effect: 'read' } as const
-    return (await this.#send<ListIssuersResponse>(call, options)).issuers
+  async list(options?: RequestOptions): Promise<ListIssuersResponse> {
+    return this.#send({ method: 'GET', path: '/api/issuers', effect: 'read' }, options)
   }
 
   /** Its tokens end. `deleted` is false if there was none. */

@@ -32,7 +32,9 @@ export const clientCall = (
   isMinimal = false,
 ): WrittenCall | undefined => {
   const { on, args = both } = client
-  const one = on.replace(/s$/, '')
+  const isOfOrganization = ['cubby', 'keys', 'tokens', 'issuers'].includes(on)
+  // The member that names the object; these have none.
+  const one = isOfOrganization ? '' : on.replace(/s$/, '')
   const { db, [one]: name, ifUpdatedAt, ...members } = input as Members
   const options = { ...withClientCondition({ ifUpdatedAt }), ...(isMinimal && { minimal: true }) }
   const isCount = client.counts === true && members.select === 'count'
@@ -41,7 +43,7 @@ export const clientCall = (
   if (given === undefined) return undefined
   while (isEmptyObject(given.at(-1))) given.pop()
   const [method, result] = isCount ? ['count', 'count'] : [client.method, client.result]
-  if (on === 'cubby' || on === 'keys' || on === 'tokens' || on === 'issuers') {
+  if (isOfOrganization) {
     return { setup: '', text: written(on === 'cubby' ? on : `cubby.${on}`, method, given), result }
   }
   const database = `cubby.db(${literal(db, typescript)})`
