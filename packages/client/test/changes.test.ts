@@ -474,13 +474,13 @@ describe('where streams do not come through', () => {
   })
 
   test('because a proxy holds back all of it, pages wait', async () => {
-    timers.limits[firstBytesMs] = 50
+    timers.limits[firstBytesMs] = 300
     feed.intercept = ({ isStream }) => isStream
     await expectWaits(1)
   })
 
   test('because a proxy holds back all but the head, pages wait', async () => {
-    timers.limits[firstBytesMs] = 50
+    timers.limits[firstBytesMs] = 300
     feed.intercept = ({ isStream }, connection) => isStream && connection.head()
     await expectWaits(1)
   })

@@ -118,7 +118,8 @@ describe('a watch', () => {
     const { results } = watching({ index: 't', limit: 5 })
     await eventually(() => results.length === 1)
     expect(results[0]?.items).toEqual(all.slice(0, 5) as never)
-    expect(feed.queries.map(({ body }) => [body.limit, body.cursor])).toEqual([
+    // A stream that is ready late makes it begin again.
+    expect(feed.queries.slice(-3).map(({ body }) => [body.limit, body.cursor])).toEqual([
       [5, undefined],
       [3, '2'],
       [1, '4'],
