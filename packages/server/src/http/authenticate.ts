@@ -12,7 +12,7 @@ import type { ApiKey } from '../store/api-keys.ts'
 import type { BlobStore } from '../store/blob-store.ts'
 import type { Engine } from '../store/engine.ts'
 import { missingKeyHint, wrongSchemeHint } from './mistake-hints.ts'
-import { type FoundToken, openedTokens, openToken, withUser } from './user-tokens.ts'
+import { type FoundToken, holdsToken, openedTokens, openToken, withUser } from './user-tokens.ts'
 
 const invalid = (message: string, hint = 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".'): CubbyError =>
   new CubbyError('invalid_api_key', message, { hint })
@@ -26,10 +26,12 @@ const foundHeaders = new Map<string, string>()
 export const recognize = (caller: Caller): boolean => {
   const header = caller.request.headers.get('authorization')
   if (header === null) return false
+  if (holdsToken(header)) {
+    caller.token = openedTokens.get(header)
+    return caller.token !== undefined
+  }
   caller.presentedKey = foundHeaders.get(header)
-  if (caller.presentedKey !== undefined) return true
-  caller.token = openedTokens.get(header)
-  return caller.token !== undefined
+  return caller.presentedKey !== undefined
 }
 
 /** Bounded in entries and in bytes: a header that is padded with spaces is read anew each time. */
@@ -184,11 +186,9 @@ const expiredToken = (): CubbyError =>
     hint: 'Ask for a new one where this one came from.',
   })
 
-/** Also bounded in bytes: a header that is padded with spaces is read anew each time. */
 const rememberToken = (caller: Caller, token: FoundToken): void => {
   caller.token = token
-  const header = caller.request.headers.get('authorization')!
-  if (header.length === 'Bearer '.length + token.text.length) openedTokens.set(header, token)
+  openedTokens.set(caller.request.headers.get('authorization')!, token)
 }
 
 const refuseRetired = (apiKey: ApiKey, nowMs: number): void => {

@@ -1,6 +1,7 @@
 import { tokenCacheBytesMax } from '../core/limits.ts'
 import type { Keyring } from '../core/store-secrets.ts'
-import { decodeUserToken, markOf, shareOfUser } from '../core/tokens/user-token.ts'
+import { indexGrants } from '../core/tokens/grants.ts'
+import { decodeUserToken, markOf, shareOfUser, userTokenPrefix } from '../core/tokens/user-token.ts'
 import type { ApiKey, TokenUser } from '../store/api-keys.ts'
 
 /** A user token that was opened. */
@@ -21,7 +22,8 @@ export const openToken = ({ tokenSeal, id }: Keyring, text: string): FoundToken 
   const token = decodeUserToken(tokenSeal, text)
   if (token === undefined) return undefined
   const { keyId, user, grants, expiresAtMs } = token
-  return { keyId, keyringId: id, text, content: { name: user, grants, mark: markOf(token), expiresAtMs } }
+  const content = { name: user, grants, grantsOn: indexGrants(grants), mark: markOf(token), expiresAtMs }
+  return { keyId, keyringId: id, text, content }
 }
 
 /** The caller: what the key may do is what the grants say, also if it is a public one. */
@@ -38,27 +40,42 @@ export const withUser = (token: FoundToken, apiKey: ApiKey): ApiKey => {
 /** A token is there as text twice, in the header and by itself, and in parts. */
 const bytesOf = (header: string): number => 4 * header.length + 1_000
 
+const bearer = 'Bearer '
+const tokenBegins = bearer + userTokenPrefix
+
+export const holdsToken = (header: string): boolean => header.startsWith(tokenBegins)
+
+/** A part of the seal's tag, which is another one in each token: to hash a header of 4 kB takes as long as much of a get. */
+const tagOf = (header: string): string => header.slice(tokenBegins.length, tokenBegins.length + 20)
+
 /** Authorization headers whose token was opened, bounded in bytes. The one that was opened first goes first. */
 class TokenCache {
-  readonly #tokens = new Map<string, FoundToken>()
+  readonly #tokens = new Map<string, { header: string; token: FoundToken }>()
   #bytes = 0
 
   get(header: string): FoundToken | undefined {
-    return this.#tokens.get(header)
+    const found = this.#tokens.get(tagOf(header))
+    return found?.header === header ? found.token : undefined
   }
 
+  /** A header that is padded with spaces is not kept. */
   set(header: string, token: FoundToken): void {
-    this.delete(header)
-    this.#tokens.set(header, token)
+    if (header !== bearer + token.text) return
+    const tag = tagOf(header)
+    this.#delete(tag)
+    this.#tokens.set(tag, { header, token })
     this.#bytes += bytesOf(header)
     for (const [oldest] of this.#tokens) {
       if (this.#bytes <= tokenCacheBytesMax) return
-      this.delete(oldest)
+      this.#delete(oldest)
     }
   }
 
-  delete(header: string): void {
-    if (this.#tokens.delete(header)) this.#bytes -= bytesOf(header)
+  #delete(tag: string): void {
+    const found = this.#tokens.get(tag)
+    if (found === undefined) return
+    this.#tokens.delete(tag)
+    this.#bytes -= bytesOf(found.header)
   }
 }
 

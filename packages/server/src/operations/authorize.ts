@@ -81,7 +81,7 @@ const neverGranted = (): CubbyError =>
 
 const hintFor = (grant: object): string => `It needs the grant ${JSON.stringify(grant)}.`
 
-const authorizeUser = ({ grants }: TokenUser, { grants: rule, keyName }: Demand, names: Names): void => {
+const authorizeUser = ({ grants, grantsOn }: TokenUser, { grants: rule, keyName }: Demand, names: Names): void => {
   if (rule === 'any') return
   if (rule === undefined || rule === 'none') throw neverGranted()
   const { of, can } = rule
@@ -89,7 +89,8 @@ const authorizeUser = ({ grants }: TokenUser, { grants: rule, keyName }: Demand,
   const name = of === 'table' ? table : of === 'bucket' ? names.bucket : names.task
   const key = keyName && names[keyName]
   const need = { of, can, db, name, key } as PathNeed
-  if (!couldAllow(grants, need)) throw notGranted(hintFor(grantForPath(need)))
+  const candidates = of === 'database' ? grants : grantsOn(of, db, name)
+  if (!couldAllow(candidates, need)) throw notGranted(hintFor(grantForPath(need)))
 }
 
 const grantForPath = ({ of, can, db, name, key }: PathNeed): object => {
@@ -127,9 +128,15 @@ export const permit = <Input>(
   for (const need of Array.isArray(needs) ? (needs as readonly Need[]) : [needs as Need]) permitOne(user, need)
 }
 
-const permitOne = ({ grants }: TokenUser, need: Need): void => {
+const candidatesFor = ({ grantsOn }: TokenUser, need: Need): readonly Grant[] => {
+  if (need.of === 'file') return grantsOn('bucket', need.db, need.bucket)
+  if (need.of === 'task') return grantsOn('task', need.db, need.task)
+  return need.of === 'nothing' ? [] : grantsOn('table', need.db, need.table)
+}
+
+const permitOne = (user: TokenUser, need: Need): void => {
   const { field } = need
-  const granted = grantedBytes(grants, need)
+  const granted = grantedBytes(candidatesFor(user, need), need)
   if (granted === undefined) {
     const grant = grantFor(need)
     throw grant === undefined ? neverGranted() : notGranted(hintFor(grant), field)
@@ -155,6 +162,6 @@ const permitOne = ({ grants }: TokenUser, need: Need): void => {
 /** The most bytes that the caller may write there, if grants limit it. */
 export const bytesGranted = ({ user }: Pick<ApiKey, 'user'>, need: Need): number | undefined => {
   if (user === undefined) return undefined
-  const most = grantedBytes(user.grants, need)
+  const most = grantedBytes(candidatesFor(user, need), need)
   return most === undefined || most === Number.POSITIVE_INFINITY ? undefined : most
 }

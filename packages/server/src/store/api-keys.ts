@@ -1,6 +1,6 @@
 import type { KeyKind, LinkState, NewApiKey } from '../core/api-keys/api-key.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import type { Grant } from '../core/tokens/grants.ts'
+import type { Grant, GrantIndex } from '../core/tokens/grants.ts'
 import type { TokenMark } from '../core/tokens/user.ts'
 import type { Once } from './idempotency.ts'
 
@@ -33,6 +33,7 @@ export interface ApiKey {
 export interface TokenUser {
   name: string
   grants: readonly Grant[]
+  grantsOn: GrantIndex
   mark: TokenMark
   expiresAtMs: number
   /** Stands for the seq of the key in fair shares, where each user counts as a key. No key has it as its seq. */

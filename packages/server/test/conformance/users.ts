@@ -40,7 +40,7 @@ export const markOf = async (engine: Engine, userHash = ada, issuer?: Issuer): P
 /** The caller with a user token that belongs to the tenant's key. */
 export const userOf = ({ org, apiKey }: Tenant, mark: TokenMark): Caller => {
   const shareSeq = shareOfUser(org.id, mark.userHash)
-  const user = { name: 'a user', grants: [], mark, expiresAtMs: startMs + 3_600_000, shareSeq }
+  const user = { name: 'a user', grants: [], grantsOn: () => [], mark, expiresAtMs: startMs + 3_600_000, shareSeq }
   return { orgId: org.id, apiKey: { ...apiKey, user } }
 }
 

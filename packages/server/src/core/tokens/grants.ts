@@ -159,6 +159,29 @@ export const couldAllow = (grants: readonly Grant[], { of, can, db, name, key }:
     return key === undefined || (!isIndexGrant(grant) && matchesHash(grant.hash, key))
   })
 
+// ── By what they are on ────────────────────────────────────────────────────────────────────────────────────
+
+/** The grants on a table, a bucket or a task. Made once for a token: it may have many, and few are on the same thing. */
+export type GrantIndex = (kind: 'table' | 'bucket' | 'task', db: unknown, name: unknown) => readonly Grant[]
+
+const none: readonly Grant[] = []
+
+export const indexGrants = (grants: readonly Grant[]): GrantIndex => {
+  const byThing = new Map<string, Grant[]>()
+  for (const grant of grants) {
+    const thing =
+      'table' in grant
+        ? `table ${grant.db} ${grant.table}`
+        : 'bucket' in grant
+          ? `bucket ${grant.db} ${grant.bucket}`
+          : `task ${grant.db} ${grant.task}`
+    const found = byThing.get(thing)
+    if (found === undefined) byThing.set(thing, [grant])
+    else found.push(grant)
+  }
+  return (kind, db, name) => byThing.get(`${kind} ${db} ${name}`) ?? none
+}
+
 // ── Reading grants ─────────────────────────────────────────────────────────────────────────────────────────
 
 const refuse = (field: string, message: string, hint?: string): never => {
