@@ -386,8 +386,8 @@ describe('notes', () => {
         }
         const shows = (page: Page, texts: string[]): Promise<true> =>
           eventually(`the page shows ${texts}`, async () => {
-            const boxes = await page.getByLabel('Note', { exact: true }).all()
-            const shown = await Promise.all(boxes.map((box) => box.inputValue()))
+            // In one step: a row that goes away meanwhile would be waited for.
+            const shown = await page.evaluate('[...document.querySelectorAll("li textarea")].map((box) => box.value)')
             return JSON.stringify(shown) === JSON.stringify(texts) ? true : undefined
           })
         const [hers, his] = [await browser.newContext(), await browser.newContext()]
