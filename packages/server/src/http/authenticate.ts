@@ -145,12 +145,17 @@ export class Authenticator {
         if (found === undefined) throw invalidToken()
         if (found.revokedAtMs !== null) throw revoked()
         const apiKey = withUser(token, found)
-        return andThen(users.stateOf(apiKey.orgId, token.content.mark), (state) => {
-          if (state === 'revoked') throw revokedToken()
-          const endMs = Math.min(token.content.expiresAtMs, apiKey.expiresAtMs ?? Number.POSITIVE_INFINITY)
-          if (state === 'forgotten' || endMs <= nowMs) throw expiredToken()
-          if (caller.token !== token) rememberToken(caller, token)
-          this.#admit(caller, apiKey, nowMs)
+        const { mark, expiresAtMs } = token.content
+        return andThen(users.epoch(), (epoch) => {
+          const state = token.validAtEpoch === epoch ? 'valid' : users.stateOf(apiKey.orgId, mark)
+          return andThen(state, (known) => {
+            if (known === 'revoked') throw revokedToken()
+            const endMs = Math.min(expiresAtMs, apiKey.expiresAtMs ?? Number.POSITIVE_INFINITY)
+            if (known === 'forgotten' || endMs <= nowMs) throw expiredToken()
+            token.validAtEpoch = epoch
+            if (caller.token !== token) rememberToken(caller, token)
+            this.#admit(caller, apiKey, nowMs)
+          })
         })
       })
     })

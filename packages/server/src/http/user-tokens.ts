@@ -12,6 +12,8 @@ export interface FoundToken {
   readonly keyringId: string
   readonly text: string
   readonly content: Omit<TokenUser, 'shareSeq'>
+  /** The user epoch at which it was valid: until that moves, nobody was revoked. */
+  validAtEpoch?: number
   /** The key as it was found last, and the same with the user. */
   found?: ApiKey
   apiKey?: ApiKey

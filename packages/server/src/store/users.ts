@@ -43,7 +43,8 @@ export type PutIssuerResult =
  */
 export interface Users {
   /**
-   * The user epoch, for a token that is made now. Once a `revoke` is answered, every process returns a higher number than before it.
+   * The user epoch, for a token that is made now. A token that was valid at an epoch is valid as long as that does not move, until it
+   * expires. Once a `revoke` is answered, every process returns a higher number than before it.
    * It may be read from a cache.
    */
   epoch(): Awaitable<number>

@@ -161,12 +161,16 @@ export const couldAllow = (grants: readonly Grant[], { of, can, db, name, key }:
 
 // ── By what they are on ────────────────────────────────────────────────────────────────────────────────────
 
-/** The grants on a table, a bucket or a task. Made once for a token: it may have many, and few are on the same thing. */
+/** The grants on a table, a bucket or a task, and perhaps others. Made once for a token: it may have many, of which few matter. */
 export type GrantIndex = (kind: 'table' | 'bucket' | 'task', db: unknown, name: unknown) => readonly Grant[]
 
 const none: readonly Grant[] = []
 
+/** So few are looked through sooner than an index is. */
+const fewGrants = 8
+
 export const indexGrants = (grants: readonly Grant[]): GrantIndex => {
+  if (grants.length <= fewGrants) return () => grants
   const byThing = new Map<string, Grant[]>()
   for (const grant of grants) {
     const thing =
