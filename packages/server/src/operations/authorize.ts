@@ -125,7 +125,8 @@ export const permit = <Input>(
   if (user === undefined || rule === 'any') return
   if (rule === undefined || rule === 'none') throw neverGranted()
   const needs = rule.needs(input)
-  for (const need of Array.isArray(needs) ? (needs as readonly Need[]) : [needs as Need]) permitOne(user, need)
+  if (!Array.isArray(needs)) return permitOne(user, needs as Need)
+  for (const need of needs) permitOne(user, need)
 }
 
 const candidatesFor = ({ grantsOn }: TokenUser, need: Need): readonly Grant[] => {
