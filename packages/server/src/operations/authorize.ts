@@ -125,8 +125,8 @@ export const permit = <Input>(
   if (user === undefined || rule === 'any') return
   if (rule === undefined || rule === 'none') throw neverGranted()
   const needs = rule.needs(input)
-  if (!Array.isArray(needs)) return permitOne(user, needs as Need)
-  for (const need of needs) permitOne(user, need)
+  if (Array.isArray(needs)) for (const need of needs as readonly Need[]) permitOne(user, need)
+  else permitOne(user, needs as Need)
 }
 
 const candidatesFor = ({ grantsOn }: TokenUser, need: Need): readonly Grant[] => {
