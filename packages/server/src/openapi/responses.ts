@@ -173,10 +173,7 @@ const errorResponseOrReference = (
 ): ResponseObject | Reference => {
   // Answers at the URL of a file have headers of their own.
   if (served.operation.byUrl) return errorResponse(status, codes, examples, headersOfError(served))
-  const hasOwn = examples.some((example) => example.status === status)
-  const same = hasOwn
-    ? undefined
-    : Object.entries(sharedResponses).find(([, { codes: all }]) => all.join() === codes.join())
+  const same = Object.entries(sharedResponses).find(([, shared]) => shared.codes.join() === codes.join())
   return same === undefined ? errorResponse(status, codes, examples) : { $ref: `#/components/responses/${same[0]}` }
 }
 

@@ -116,7 +116,7 @@ for (const path of paths) {
       const addresses = text.matchAll(/\bhttps?:\/\/([\w.-]+(?::\d+)?)/g)
       const others = new Set(Array.from(addresses, ([, found]) => found!).filter((found) => found !== host))
       const known =
-        /^(schemas\.agentskills\.io|www\.rfc-editor\.org|www\.standardwebhooks\.com|openapi-ts\.dev|heyapi\.dev|example\.com)$/
+        /^(schemas\.agentskills\.io|www\.rfc-editor\.org|www\.standardwebhooks\.com|openapi-ts\.dev|heyapi\.dev|(login\.)?example\.com)$/
       expect([...others].filter((found) => !known.test(found))).toEqual([])
       const { body } = await withHost(path, 'Some.Example:8080', 'Accept-Encoding: identity\r\n')
       expect(body.replaceAll('http://Some.Example:8080', service.server.url).replace(/sha256:\w+/, '')).toBe(

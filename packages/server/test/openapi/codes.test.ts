@@ -103,7 +103,8 @@ const goodRequest = (operation: Operation): Request => {
     target: isByUrl(operation) ? urlFor('valid', operation) : target,
     key: operation.object.security.length > 0 ? service.org.secretKey : undefined,
     headers: bytes === undefined ? headers : { ...headers, 'Content-Type': bytes.type },
-    body: bytes?.text ?? stage.translateBody(body),
+    // A login token ends, so no example has a whole one.
+    body: isOfLogin(operation) ? '{"token":"eyJ.e30.x"}' : (bytes?.text ?? stage.translateBody(body)),
   }
 }
 

@@ -34,6 +34,7 @@ const freshKey = async ({ object }: Operation): Promise<string> => {
   await server.as(secretKey).delete('/v1/app/orders')
   await server.as(secretKey).delete('/v1/app/_buckets/avatars')
   await server.as(secretKey).delete('/v1/app/_tasks/mail')
+  await server.as(secretKey).delete('/api/issuers/auth')
   return secretKey
 }
 

@@ -36,10 +36,10 @@ export const getIssuerOperation = defineOperation({
       {
         name: 'unknown',
         summary: 'No such issuer',
-        input: { name: 'auth' },
+        input: { name: 'nobody' },
         error: {
           code: 'issuer_not_found',
-          message: 'There is no issuer auth.',
+          message: 'There is no issuer nobody.',
           hint: ['The issuers of the organization: ', { operation: 'listIssuers', input: {} }],
         },
       },

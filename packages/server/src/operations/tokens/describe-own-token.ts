@@ -1,5 +1,4 @@
 import { CubbyError } from '../../core/errors.ts'
-import { call } from '../../core/hint.ts'
 import type { Grant } from '../../core/tokens/grants.ts'
 import type { Access } from '../access.ts'
 import { defineOperation } from '../operation.ts'
@@ -15,7 +14,7 @@ interface OwnToken {
 const describeOwnToken = ({ apiKey: { user, expiresAtMs } }: Access): OwnToken => {
   if (user === undefined) {
     throw new CubbyError('not_granted', 'An API key has no grants.', {
-      hint: ['Send the request with a user token. For an API key: ', call('describeOwnApiKey'), '.'],
+      hint: 'Send the request with a user token.',
     })
   }
   const { name, grants } = user

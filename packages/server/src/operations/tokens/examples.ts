@@ -1,4 +1,3 @@
-import { call } from '../../core/hint.ts'
 import { type ExampleError, laterAt } from '../example.ts'
 
 export const ada = 'ada'
@@ -21,5 +20,5 @@ export const adasToken = {
 export const isAKey: ExampleError = {
   code: 'not_granted',
   message: 'An API key has no grants.',
-  hint: ['Send the request with a user token. For an API key: ', call('describeOwnApiKey'), '.'],
+  hint: 'Send the request with a user token.',
 }

@@ -92,13 +92,14 @@ export const exchangeTokenOperation = defineOperation({
     client: { on: 'tokens', method: 'exchange', result: 'made', args: ({ token }) => [token] },
     examples: [
       {
-        name: 'unsigned',
-        summary: 'A login token that nobody has signed',
-        input: { token: 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ.' },
+        name: 'noText',
+        summary: 'Something else than a login token',
+        input: { token: 5 },
         error: {
-          code: 'invalid_token',
-          message: 'The alg of the login token: it takes RS256, PS256, ES256 or EdDSA.',
-          hint: 'Log in again, and exchange the new login token.',
+          code: 'invalid_request',
+          message: 'token is 5; it takes the text of a JWT.',
+          field: 'token',
+          hint: 'Give the signed login token of the login service.',
         },
       },
     ],
