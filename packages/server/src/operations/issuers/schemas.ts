@@ -1,7 +1,15 @@
 import type { DeleteIssuerResponse, ListIssuersResponse } from '@cubbydb/client'
-import { grantsMax, issuerKeysMax, issuersMax, issuerTextBytesMax, pushUrlCharactersMax } from '../../core/limits.ts'
+import {
+  fileBytesMax,
+  grantsMax,
+  issuerKeysMax,
+  issuersMax,
+  issuerTextBytesMax,
+  pushUrlCharactersMax,
+} from '../../core/limits.ts'
 import { slots } from '../../core/tables/indices.ts'
 import { closed, freeObject, inputOf, milliseconds, objectOf, ref, type Schema } from '../schema.ts'
+import { scalars } from '../tokens/schemas.ts'
 
 const text = (description: string): Schema => ({
   type: 'string',
@@ -74,7 +82,7 @@ export const issuerSchemas = {
         description:
           'The hash key, how it begins, or the hash value of the index. `{claim}` stands for a claim of the login token.',
         oneOf: [
-          { type: ['string', 'number', 'boolean'] },
+          ...scalars,
           closed(
             objectOf<{ beginsWith: string }>('Every hash key that begins so.', ['beginsWith'], {
               beginsWith: { type: 'string', minLength: 1 },
@@ -88,6 +96,7 @@ export const issuerSchemas = {
       sizeMax: {
         type: 'integer',
         minimum: 1,
+        maximum: fileBytesMax,
         description: 'The most bytes of `data` or of a file; only with `write`.',
       },
     },

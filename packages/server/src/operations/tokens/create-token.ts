@@ -59,7 +59,7 @@ export const createTokenOperation = defineOperation({
     codes: ['invalid_grant', 'key_scope'],
     responses: { created: 'The token.' },
     input: inputOf(tokenSchemas.CreateTokenRequest, {}),
-    output: ref('CreateTokenResponse'),
+    output: ref('UserToken'),
     client: { on: 'tokens', method: 'create', result: 'made' },
     examples: [
       {

@@ -88,7 +88,7 @@ export const exchangeTokenOperation = defineOperation({
     codes: ['invalid_token', 'invalid_grant', 'key_scope', 'not_granted', 'revoked_token'],
     responses: { created: 'The token.' },
     input: inputOf(tokenSchemas.ExchangeTokenRequest, {}),
-    output: ref('CreateTokenResponse'),
+    output: ref('UserToken'),
     client: { on: 'tokens', method: 'exchange', result: 'made', args: ({ token }) => [token] },
     examples: [
       {

@@ -42,7 +42,7 @@ export const revokeUserOperation = defineOperation({
     returns: 'The user, and when the tokens ended.',
     codes: [],
     input: inputOf(tokenSchemas.RevokeUserRequest, {}),
-    output: ref('RevokeUserResponse'),
+    output: ref('RevokedUser'),
     client: { on: 'tokens', method: 'revoke', result: 'revoked', args: ({ user }) => [user] },
     examples: [
       {

@@ -32,6 +32,9 @@ export const expiresInRule = {
   [words]: { unit: 'seconds', hint: 'Give a short time: a page asks for a new token before the end.' },
 } as const satisfies Scalar
 
+/** A value of an index. Code generators take no list of types. */
+export const scalars: Schema[] = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }]
+
 const canReadOrWrite = {
   type: 'string',
   enum: ['read', 'write'],
@@ -102,7 +105,7 @@ export const tokenSchemas = {
         db: ref('Name'),
         table: ref('Name'),
         index: { type: 'string', enum: slots },
-        hash: { type: ['string', 'number', 'boolean'], description: 'Compared as values of an index are.' },
+        hash: { oneOf: scalars, description: 'Compared as values of an index are.' },
         can: { type: 'string', enum: ['read'] },
       },
     ),
@@ -142,7 +145,7 @@ export const tokenSchemas = {
       },
     }),
   ),
-  CreateTokenResponse: objectOf<CreateTokenResponse>(
+  UserToken: objectOf<CreateTokenResponse>(
     'A user token. The service does not store it.',
     ['token', 'user', 'grants', 'expiresAt'],
     {
@@ -166,7 +169,7 @@ export const tokenSchemas = {
     }),
   ),
   RevokeUserRequest: closed(objectOf<RevokeUserRequest>('The user whose tokens end.', ['user'], { user })),
-  RevokeUserResponse: objectOf<RevokeUserResponse>('The tokens have ended.', ['user', 'revokedAt'], {
+  RevokedUser: objectOf<RevokeUserResponse>('The tokens have ended.', ['user', 'revokedAt'], {
     user,
     revokedAt: milliseconds('The time of the revocation.'),
   }),
