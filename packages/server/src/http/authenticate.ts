@@ -49,6 +49,7 @@ const presentedText = (request: Request): string => {
     throw new CubbyError('missing_api_key', 'The request carries no API key.', { hint: missingKeyHint(request) })
   }
   const text = /^bearer +(\S+)$/i.exec(header)?.[1]
+  if (text === undefined && /^bearer +svc_user_/i.test(header)) throw invalidToken()
   if (text === undefined) {
     throw invalid('The Authorization header is not of the form "Bearer <API key>".', wrongSchemeHint(header))
   }

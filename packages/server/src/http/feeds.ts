@@ -347,7 +347,7 @@ export class Feeds {
 }
 
 /** Undefined if it succeeds, or fails for a reason that may pass. */
-const refusalOf = async (check: () => Awaitable<void>): Promise<CubbyError | undefined> => {
+export const refusalOf = async (check: () => Awaitable<void>): Promise<CubbyError | undefined> => {
   try {
     await check()
     return undefined

@@ -13,7 +13,7 @@ import { type Authenticator, type Caller, recognize } from './authenticate.ts'
 import type { BodyHolder, BodyReader, RefuseBody } from './body.ts'
 import type { Downloads } from './downloads.ts'
 import type { Exchange } from './exchange.ts'
-import type { Feeds } from './feeds.ts'
+import { type Feeds, refusalOf } from './feeds.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
 import type { KeyedRequest } from './keyed-request.ts'
 import type { Loads } from './loads.ts'
@@ -54,6 +54,9 @@ export interface Shared {
   setIdleTimeout(request: Request, seconds: number): void
 }
 
+/** The end of a user token is noticed by waits after this time. */
+const tokenCheckMs = 1_000
+
 const asItIs = (text: string): string => text
 
 /** One request in the pipeline. */
@@ -71,6 +74,8 @@ export class RequestExchange
   token: FoundToken | undefined = undefined
   isFromForeignPage: boolean | undefined = undefined
   isAdmitted = false
+  /** While it waits: that of the request, which the end of a user token aborts too. */
+  #signal: AbortSignal | undefined
   /** The number of its last turn. */
   #turn = 0
   /** True if its turn has begun and no steps have run in it. */
@@ -301,7 +306,21 @@ export class RequestExchange
   }
 
   get signal(): AbortSignal {
-    return this.request.signal
+    return this.#signal ?? this.request.signal
+  }
+
+  /** Ends the wait of a user when the token ends, so that its place is free. */
+  #watchToken(): () => void {
+    const ended = new AbortController()
+    this.#signal = AbortSignal.any([this.request.signal, ended.signal])
+    const timer = setInterval(async () => {
+      const refusal = await refusalOf(() => this.authenticate())
+      if (refusal !== undefined) ended.abort()
+    }, tokenCheckMs)
+    return () => {
+      clearInterval(timer)
+      this.#signal = undefined
+    }
   }
 
   async pause<T>(wait: () => Promise<T>): Promise<T> {
@@ -310,11 +329,13 @@ export class RequestExchange
     bodies.release(this)
     if (wasAdmitted) admission.leave(this)
     const leave = this.user && this.shared.userWaits.enter(this.user)
+    const unwatch = this.user && this.#watchToken()
     const waitsSince = performance.now()
     let result: T
     try {
       result = await wait()
     } finally {
+      unwatch?.()
       leave?.()
       this.waitedMs += performance.now() - waitsSince
     }

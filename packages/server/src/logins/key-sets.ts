@@ -30,8 +30,11 @@ interface Entry {
 
 const never = Number.NEGATIVE_INFINITY
 
+/** A request that has begun before a fetch, and waits for it, has an earlier time: so much at most. */
+const earlierMsMax = 15_000
+
 /** False also after the clock was set back. */
-const isWithin = (nowMs: number, atMs: number, ms: number): boolean => nowMs >= atMs && nowMs - atMs < ms
+const isWithin = (nowMs: number, atMs: number, ms: number): boolean => nowMs > atMs - earlierMsMax && nowMs - atMs < ms
 
 const bytesOf = ({ fetched }: Entry): number => entryBytes + 2 * (fetched?.bytes ?? 0)
 

@@ -60,9 +60,9 @@ export interface Users {
   revoke(caller: Caller, userHash: string, nowMs: number): Promise<number>
   /**
    * The time until which login tokens of the user are refused: that of the user's revocation, or that of the last revocation that was
-   * swept, whatever is later. Undefined if there is none. Never from a cache.
+   * swept, whatever is later; not if that is ahead of the clock. Undefined if there is none. Never from a cache.
    */
-  refusedUntilMs(orgId: number, userHash: string): Awaitable<number | undefined>
+  refusedUntilMs(orgId: number, userHash: string, nowMs: number): Awaitable<number | undefined>
   /** The issuers of the organization by name, never from a cache that a change has made stale. At most `issuersMax`. */
   listIssuers(orgId: number): Awaitable<Issuer[]>
   /** A put that changes nothing writes nothing. Another one ends the tokens of the issuer, as `revoke` does. */

@@ -104,8 +104,8 @@ export const userCases = (it: Case): void => {
     expect(await engine.users.revoke(caller, ada, startMs - 60_000)).toBe(startMs)
     expect(await engine.users.stateOf(org.id, between)).toBe('revoked')
     expect(await engine.users.revoke(caller, ada, startMs + 5)).toBe(startMs + 5)
-    expect(await engine.users.refusedUntilMs(org.id, ada)).toBe(startMs + 5)
-    expect(await engine.users.refusedUntilMs(org.id, bob)).toBeUndefined()
+    expect(await engine.users.refusedUntilMs(org.id, ada, startMs + 1_000_000_000)).toBe(startMs + 5)
+    expect(await engine.users.refusedUntilMs(org.id, bob, startMs + 1_000_000_000)).toBeUndefined()
   })
 
   it('revoke: whatever the clocks say, only the order counts', async ({ engine }) => {
@@ -310,8 +310,8 @@ export const userCases = (it: Case): void => {
       expect(await of.users.stateOf(org.id, oldOfBob)).toBe('revoked')
       expect(await of.users.stateOf(org.id, after)).toBe('revoked')
       expect(await of.users.stateOf(org.id, last)).toBe('valid')
-      expect(await of.users.refusedUntilMs(org.id, ada)).toBe(startMs)
-      expect(await of.users.refusedUntilMs(org.id, bob)).toBe(startMs + 1_000)
+      expect(await of.users.refusedUntilMs(org.id, ada, startMs + 1_000_000_000)).toBe(startMs)
+      expect(await of.users.refusedUntilMs(org.id, bob, startMs + 1_000_000_000)).toBe(startMs + 1_000)
     }
     await expectStates(engine)
     const again = await store.reopen()
@@ -319,7 +319,7 @@ export const userCases = (it: Case): void => {
     expect(await again.users.stateOf(org.id, old)).toBe('forgotten')
     // The clock is set back: what was swept does not come back.
     expect(await again.users.revoke(caller, ada, startMs - 60_000)).toBe(startMs - 60_000)
-    expect(await again.users.refusedUntilMs(org.id, ada)).toBe(startMs)
+    expect(await again.users.refusedUntilMs(org.id, ada, startMs + 1_000_000_000)).toBe(startMs)
     expect(await again.users.stateOf(org.id, await markOf(again))).toBe('valid')
     const forgotten = userOf(await tenantThrough(again, await makeTenant(again, 'more')), old)
     await expectRefusal(again.tables.create(forgotten, 'app', 'orders', {}, startMs), 'expired_token')

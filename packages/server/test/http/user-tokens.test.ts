@@ -12,7 +12,7 @@ import { asUser } from './user.ts'
 // A user token is in the browser of somebody whom nobody knows. Without these promises it would do more than its grants say, or
 // go on when it has ended.
 
-const service = useService({ clock: true, args: [...metricsOn, '--push-allow', '127.0.0.1/32'] })
+const service = useService({ clock: true, args: [...metricsOn, '--log', 'requests', '--push-allow', '127.0.0.1/32'] })
 beforeEach(() => service.server.setClock(0))
 
 const [hourMs, dayMs] = [3_600_000, 86_400_000]
@@ -123,6 +123,7 @@ describe('a token is sent', () => {
       `svc_user_${'A'.repeat(12_000)}`,
       'svc_user_****',
       'svc_user_é',
+      'svc_user_a b',
     ]
     for (const text of texts) {
       const answer = await fetch(`${service.server.url}/api/tokens/self`, {
@@ -227,8 +228,11 @@ describe('a token ends', () => {
     ok(await revoke(user))
     const last = await stream.ended()
     expect(JSON.parse(last!.data!).error.code).toBe('revoked_token')
-    await table.put('ada')
+    // Nothing was written: it does not wait for its 20 seconds.
+    const askedAtMs = performance.now()
     refused(await wait, 403, 'revoked_token')
+    expect(performance.now() - askedAtMs).toBeLessThan(15_000)
+    await table.put('ada')
     expect((await other.next()).event).toBe('put')
     service.server.setClock(601_000)
     expect(JSON.parse((await other.ended())!.data!).error.code).toBe('expired_token')
@@ -518,7 +522,11 @@ describe('nobody sees a token', () => {
   test('in the log, in an error or in a metric', async () => {
     const { token } = ok(await make({ user: 'ada', grants: [anyGrant] }), 201)
     const jwt = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJl'
-    for (const text of [token, jwt]) {
+    const pretty = (value: Json): string => Buffer.from(JSON.stringify(value, null, 2)).toString('base64url')
+    const signature = 'c2lnbmF0dXJl'.repeat(7)
+    const prettyJwt = `${pretty({ alg: 'ES256', kid: 'login' })}.${pretty({ sub: 'ada' })}.${signature}`
+    const escaped = token.replaceAll('_', '%5F').replace(token[30]!, `%${token.charCodeAt(30).toString(16)}`)
+    for (const text of [token, jwt, prettyJwt, escaped]) {
       const answers = [
         await service.api.put(`/v1/app/${text}`, {}),
         await service.api.get(`/v1/app/notes/${text}/${text}`),
@@ -526,6 +534,7 @@ describe('nobody sees a token', () => {
         await service.api.post('/api/tokens', { [text]: 1 }),
         await service.api.get(`/v1/app/notes?x=${text}`),
         await service.server.as(text).get('/v1'),
+        await service.server.request('GET', `/login/${text}`),
       ]
       for (const answer of answers) expect(answer.text).not.toContain(text.slice(9, 60))
     }
@@ -534,6 +543,9 @@ describe('nobody sees a token', () => {
     const log = service.server.logLines.join('\n')
     expect(log).not.toContain(token.slice(9, 40))
     expect(log).not.toContain('eyJhbGciOiJFUzI1NiJ9')
+    expect(log).not.toContain(signature)
+    expect(log).not.toContain(token.slice(-40))
+    expect(log).toContain('/login/')
   })
 
   test('but refusals are counted', async () => {

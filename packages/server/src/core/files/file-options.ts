@@ -67,5 +67,5 @@ export const fileTooLarge = (bytesMax = fileBytesMax): CubbyError =>
     hint:
       bytesMax === fileBytesMax
         ? 'Split it into several files.'
-        : `The signed URL allows at most ${bytesMax.toLocaleString('en-US')} bytes.`,
+        : `This URL, or this user token, allows at most ${bytesMax.toLocaleString('en-US')} bytes.`,
   })

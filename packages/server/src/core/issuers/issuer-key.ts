@@ -89,13 +89,16 @@ const isUsable = (jwk: IssuerKey): boolean => {
 }
 
 /** Checks a key. Throws `invalid_request` for one that is not public, or that could never check a login token. */
+/** Of RSA, the curves, and RSA with several primes. */
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth']
+
 export const parseIssuerKey = (value: unknown, field: string): IssuerKey => {
   const members = parseObject(value, field)
   const { kty, kid, use, key_ops: operations, alg } = members
   if (kty === 'oct' || members.k !== undefined) {
     refuse(field, 'is a symmetric key; it takes public keys.', 'Whoever can check such a token can also make one.')
   }
-  if (members.d !== undefined) {
+  if (privateMembers.some((name) => members[name] !== undefined)) {
     refuse(field, 'is a private key; it takes public keys.', 'Replace this key: it has been sent to another server.')
   }
   const material = readMaterial(members, field)

@@ -33,3 +33,10 @@ export const requireValidToken = (state: TokenState): void => {
  * does not use the epochs of its lost changes again.
  */
 export const nextUserEpoch = (epoch: number, nowMs: number): number => Math.max(epoch + 1, nowMs)
+
+/**
+ * The time until which login tokens of a user are refused. `sweptAtMs` is that of the last revocation that was swept, of any user. One
+ * in the future was made while a clock was ahead: it must not lock out everybody until then.
+ */
+export const refusedUntilMs = (ownMs: number, sweptAtMs: number, nowMs: number): number | undefined =>
+  Math.max(ownMs, sweptAtMs <= nowMs ? sweptAtMs : 0) || undefined

@@ -270,8 +270,7 @@ export const applyBatchOperation = defineOperation({
   summary: 'Put and delete several records at once, and add and finish runs',
   keyNeeded: 'write',
   grants: {
-    // A batch may have runs alone: then nothing of the table is needed.
-    of: 'database',
+    of: 'table',
     can: 'read',
     needs: ({ db, table, operations }: ApplyBatchInput) =>
       operations.map((operation, i) =>

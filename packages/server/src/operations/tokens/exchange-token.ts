@@ -48,7 +48,7 @@ const exchangeToken = async (
   const { expiresAtMs: loginEndMs, issuedAtSeconds } = checkTimes(token, nowMs)
   await logins.verify(token, orgId, declaration, nowMs)
   const user = fillUser(declaration.user, token.claims)
-  refuseRevoked(issuedAtSeconds, await users.refusedUntilMs(orgId, hashUser(user)))
+  refuseRevoked(issuedAtSeconds, await users.refusedUntilMs(orgId, hashUser(user), nowMs))
   const grants = fillGrantTemplates(declaration.grants, token.claims)
   refuseOutOfScope(apiKey, grants)
   const { tokenSeal } = await secrets.at(nowMs)

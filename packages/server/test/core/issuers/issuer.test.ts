@@ -54,6 +54,7 @@ describe('a key is refused', () => {
     generateKeyPairSync('rsa', { modulusLength: bits }).publicKey.export({ format: 'jwk' })
   const cases: Record<string, [Json, string]> = {
     private: [ed.privateKey.export({ format: 'jwk' }), at],
+    'private, without d': [{ ...rsa.jwk, p: 'AQAB', q: 'AQAB', dp: 'AQAB', dq: 'AQAB', qi: 'AQAB' }, at],
     symmetric: [{ kty: 'oct', k: 'c2VjcmV0' }, at],
     'symmetric, beside a public one': [{ ...ec.jwk, k: 'c2VjcmV0' }, at],
     'no object': ['key', at],

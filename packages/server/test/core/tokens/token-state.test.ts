@@ -3,7 +3,13 @@ import fc from 'fast-check'
 import { ExcessUserKeys, type KeyOwner } from '../../../src/core/excess-user-keys.ts'
 import { idempotencyCountEveryMs, issuersMax } from '../../../src/core/limits.ts'
 import { changeIssuers } from '../../../src/core/tokens/put-issuer.ts'
-import { endEpochOf, nextUserEpoch, requireValidToken, stateOfToken } from '../../../src/core/tokens/token-state.ts'
+import {
+  endEpochOf,
+  nextUserEpoch,
+  refusedUntilMs,
+  requireValidToken,
+  stateOfToken,
+} from '../../../src/core/tokens/token-state.ts'
 
 describe('the state of a token', () => {
   const end = (revokedEpoch: number, issuerIsThere = true) => endEpochOf({ revokedEpoch, issuerIsThere })
@@ -129,4 +135,15 @@ describe('too many idempotency keys of users', () => {
     expect(looked).toBe(3)
     expect(await excess.step(1, 1, keysMax)).toBe(0)
   })
+})
+
+test('login tokens are refused until the later of both times, but not for one that is ahead: a wrong clock made it', () => {
+  expect(refusedUntilMs(0, 0, 1_000)).toBeUndefined()
+  expect(refusedUntilMs(500, 0, 1_000)).toBe(500)
+  expect(refusedUntilMs(500, 800, 1_000)).toBe(800)
+  expect(refusedUntilMs(0, 800, 1_000)).toBe(800)
+  expect(refusedUntilMs(0, 5_000, 1_000)).toBeUndefined()
+  expect(refusedUntilMs(500, 5_000, 1_000)).toBe(500)
+  // The user's own revocation counts, whatever the clock was.
+  expect(refusedUntilMs(5_000, 800, 1_000)).toBe(5_000)
 })

@@ -1,5 +1,6 @@
 import type { Awaitable } from '../../../core/awaitable.ts'
 import { changeIssuers } from '../../../core/tokens/put-issuer.ts'
+import { refusedUntilMs } from '../../../core/tokens/token-state.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { Issuer, IssuerToPut, PutIssuerResult, TokenMark, TokenState, Users } from '../../../store/users.ts'
 import { holderOf, organization } from '../connection/database.ts'
@@ -63,10 +64,10 @@ export class PostgresUsers implements Users {
     return firstNumber(revoked)
   }
 
-  async refusedUntilMs(orgId: number, userHash: string): Promise<number | undefined> {
+  async refusedUntilMs(orgId: number, userHash: string, nowMs: number): Promise<number | undefined> {
     const bound = [bind(revokedAt, orgId, userHash), bind(readEpochs)]
     const [own, epochs] = await this.#registry.db.read(organization(orgId), ...bound)
-    return Math.max(firstNumber(own), toUserEpochs(epochs!.rows[0]!).sweptAtMs) || undefined
+    return refusedUntilMs(firstNumber(own), toUserEpochs(epochs!.rows[0]!).sweptAtMs, nowMs)
   }
 
   async listIssuers(orgId: number): Promise<Issuer[]> {

@@ -1,3 +1,4 @@
+import { refusedUntilMs } from '../../../core/tokens/token-state.ts'
 import type { Users } from '../../../store/users.ts'
 import type { OpenStore } from '../open-store.ts'
 import { readIssuers, readUserEpochs, withoutIdentity } from './user-rows.ts'
@@ -17,11 +18,11 @@ export const sqliteUsers = (store: OpenStore): Users => ({
     return revokedAtMs
   },
 
-  refusedUntilMs: (orgId, userHash) =>
+  refusedUntilMs: (orgId, userHash, nowMs) =>
     store.readAnew(() => {
       const sql = 'SELECT revoked_at AS atMs FROM revoked_users WHERE org_id = ?1 AND user_hash = ?2'
       const ownMs = store.db.one<{ atMs: number }>(sql, orgId, userHash)?.atMs ?? 0
-      return Math.max(ownMs, readUserEpochs(store.db).sweptAtMs) || undefined
+      return refusedUntilMs(ownMs, readUserEpochs(store.db).sweptAtMs, nowMs)
     }),
 
   listIssuers: (orgId) => store.readAnew(() => readIssuers(store.db, orgId).map(withoutIdentity)),
