@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { slots } from '../../src/core/tables/indices.ts'
 import { makeDocument } from '../../src/openapi/document.ts'
@@ -39,7 +40,10 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_request', /runAt is "\d{4}-\d\d-\d\dT[^"]+"; it takes epoch milliseconds/],
   ['invalid_schedule', /^schedule\.(cron|timezone) /],
   ['invalid_request', /^url is .*; it takes a URL\.$/],
-  ['push_target_refused', /^url /],
+  ['push_target_refused', /^(url|keysUrl) /],
+  ['invalid_request', /^keysUrl is .*; it takes a URL|^keys\.keys\[|^(issuer|audience|user) is "/],
+  ['invalid_request', /has \d+ issuers; it takes no more|has the same issuer and audience/],
+  ['invalid_grant', /^(grants|user)\b|^The grants do not fit/],
   ['invalid_request', /^leaseSeconds is \d+; for a task with url/],
   ['invalid_request', /^authorization is "\*{4}", which keeps the present one/],
   // These depend on the table, which an earlier request may have created.
@@ -68,7 +72,11 @@ const own: Record<string, string> = {
   id: 'a',
   task: 'random',
   run: 'a',
+  name: 'random',
 }
+/** What a random value never gets right: a public key, and a grant. */
+const ownGrants = [{ db: 'app', table: 'random', can: 'read' }]
+const ownKeys = { keys: [generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })] }
 
 /** Leaves out what a random value rarely gets right: a cursor of ours, a time in the future, one condition only, a cron pattern, a URL. */
 const withoutRiddles = ({ query, headers, body, ...request }: Request): Request => {
@@ -78,6 +86,8 @@ const withoutRiddles = ({ query, headers, body, ...request }: Request): Request 
   const changed = (whole: Json): Json => {
     const rest = without(whole, 'cursor', 'ttl', 'expiresAt', 'schedule', 'url')
     if (whole.hashKey !== undefined && whole.data === undefined) return { ...rest, ttl: null }
+    if (whole.audience !== undefined) return { ...without(rest, 'keysUrl', 'user'), keys: ownKeys, grants: ownGrants }
+    if (whole.grants !== undefined) return { ...rest, grants: ownGrants }
     return Object.keys(rest).length === 0 ? whole : rest
   }
   return {
