@@ -145,8 +145,8 @@ describe('a server that stops', () => {
       expect(await stopped).toBe(0)
       const stoppedMs = performance.now() - startedMs
       console.log(`stopping with 50 streams and 50 waits took ${Math.round(stoppedMs)} ms`)
-      // A stop that waits for readers lasts until it cuts everything, after 7.5 s.
-      expect(stoppedMs).toBeLessThan(6_000)
+      // A stop that waits for readers lasts until it cuts everything, after 7.5 s; on a busy machine the process itself takes seconds to end.
+      expect(stoppedMs).toBeLessThan(7_000)
       for (const stream of stuck) {
         stream.socket.resume()
         await stream.ended()
