@@ -175,7 +175,8 @@ export class FakeFeed {
   }
 
   cubby(options: Partial<CubbyOptions> = {}): Cubby {
-    return new Cubby(optionsOf({ url: this.url, key }, options))
+    // With fast timers that is 30 s. A busy machine does not answer within the 300 ms that the default would be.
+    return new Cubby(optionsOf({ url: this.url, key }, { timeoutMs: 3_000_000, ...options }))
   }
 
   table(options: Partial<CubbyOptions> = {}) {

@@ -140,10 +140,9 @@ describe('a watch', () => {
   test('runs one query at a time, at most four a second, and the last one after the last change', async () => {
     let running = 0
     let most = 0
-    const startsMs: number[] = []
+    const startedMs = performance.now()
     feed.intercept = async ({ path }) => {
       if (!path.endsWith('/query')) return false
-      startsMs.push(performance.now())
       most = Math.max(most, ++running)
       await Bun.sleep(20)
       running--
@@ -159,7 +158,9 @@ describe('a watch', () => {
     await eventually(() => results.at(-1)?.items[0]?.updatedAt === 60)
     expect(most).toBe(1)
     expect(results.length).toBeGreaterThan(1)
-    for (let i = 1; i < startsMs.length; i++) expect(startsMs[i]! - startsMs[i - 1]!).toBeGreaterThan(200)
+    // Judged over the whole time: a busy machine may bring two requests at once that were sent 250 ms apart.
+    const elapsedMs = performance.now() - startedMs
+    expect(feed.queries.length).toBeLessThanOrEqual(1 + elapsedMs / 245)
   })
 
   test('of a hash key follows that key, and runs the query for range keys that it may be about', async () => {
