@@ -33,15 +33,17 @@ const lengthOf = (parts: Part[]): number => parts.reduce((sum, part) => sum + pa
 export interface RequestText {
   method: string
   path: Part[]
-  headers: Record<string, string>
+  headers: Record<string, string | Part[]>
   body?: Part[]
 }
 
 /** The bytes of an HTTP/1.1 request. All text is ASCII. */
 export const httpRequest = ({ method, path, headers, body }: RequestText): Part[] => {
-  const lines = Object.entries({ Host: '127.0.0.1', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const lines = Object.entries({ Host: '127.0.0.1', ...headers }).flatMap(([name, value]) =>
+    [`${name}: `, value, '\r\n'].flat(),
+  )
   if (body !== undefined) lines.push(`Content-Type: application/json\r\nContent-Length: ${lengthOf(body)}\r\n`)
-  return joinText([`${method} `, ...path, ` HTTP/1.1\r\n${lines.join('')}\r\n`, ...(body ?? [])])
+  return joinText([`${method} `, ...path, ' HTTP/1.1\r\n', ...lines, '\r\n', ...(body ?? [])])
 }
 
 /** Joins adjacent texts. */

@@ -23,13 +23,18 @@ export interface FilledStore {
 }
 
 export interface ServeOptions {
+  /** The main file of another version. */
+  program?: string
   args?: string[]
   env?: Record<string, string>
 }
 
-export const serveCubby = (location: string[], { args = [], env }: ServeOptions = {}): Promise<ServerProcess> =>
+export const serveCubby = (
+  location: string[],
+  { program = main, args = [], env }: ServeOptions = {},
+): Promise<ServerProcess> =>
   startServer({
-    command: [process.execPath, main, 'serve', ...location, '--port', '0', '--no-bootstrap', ...args],
+    command: [process.execPath, program, 'serve', ...location, '--port', '0', '--no-bootstrap', ...args],
     env,
   })
 
@@ -37,8 +42,8 @@ export const serveCubby = (location: string[], { args = [], env }: ServeOptions 
 export const serveKnows = async (flag: string): Promise<boolean> =>
   (await runChild([process.execPath, main, 'serve', '--help'])).stdout.includes(flag)
 
-export const createOrganization = async (location: string[]): Promise<string> => {
-  const { stdout } = await runChild([process.execPath, main, 'orgs', 'create', 'bench', ...location, '--json'])
+export const createOrganization = async (location: string[], program = main): Promise<string> => {
+  const { stdout } = await runChild([process.execPath, program, 'orgs', 'create', 'bench', ...location, '--json'])
   return (JSON.parse(stdout) as { secretKey: string }).secretKey
 }
 

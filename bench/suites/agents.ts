@@ -9,7 +9,7 @@ import { withSubjects } from './interleave.ts'
 const version = '2026-07-28'
 
 /** A tool call as a client of the newest revision sends it, for one record. */
-const getRecords = (apiKey: string): Part[] =>
+export const getRecords = (apiKey: string): Part[] =>
   httpRequest({
     method: 'POST',
     path: ['/mcp'],

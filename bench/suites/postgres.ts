@@ -14,7 +14,7 @@ import type { Context } from './context.ts'
 import { bytesPerRecord, interleave, withSubjects } from './interleave.ts'
 
 /** The PostgreSQL server that the tests use too. Undefined if its package is not installed. */
-const openPostgres = async () => {
+export const openPostgres = async () => {
   try {
     const { startPostgres } = await import('../../packages/server/test/postgres-server.ts')
     return await startPostgres()
