@@ -24,12 +24,12 @@ const delayMsMax = 30_000
 const timerMsMax = 2 ** 31 - 1
 
 /** An item, the place after it, or both. Within a page only the last item has a place. */
-export interface Step<Item> {
+interface Step<Item> {
   item?: Item | undefined
   cursor?: string | undefined
 }
 
-export interface FeedStart {
+interface FeedStart {
   send: Send
   /** That of the changes of a table. */
   path: string

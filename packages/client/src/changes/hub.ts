@@ -5,7 +5,7 @@ import { pauseUntil } from '../worker/pause.ts'
 import { Feed } from './feed.ts'
 
 /** One of those who follow a table together. */
-export interface Follower {
+interface Follower {
   /** Without a change anything may have changed: so it begins, and so it goes on after an interruption that has lost changes. */
   onChange(change?: KeyChange): void
   onEnd(error: unknown): void

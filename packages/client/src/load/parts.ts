@@ -5,7 +5,7 @@ import type { SaveRecord } from '../records/typed-table.ts'
 import { iteratorOf } from '../transport/iterator-of.ts'
 
 /** The lines of one request. */
-export interface Part {
+interface Part {
   body: string | Blob
   lines: number
 }

@@ -11,7 +11,7 @@ const usedMsMin = 30_000
 /** The next token is asked for so long before the end, or in the last tenth of its time. */
 const aheadMsMax = 60_000
 
-export interface HeldToken {
+interface HeldToken {
   readonly text: string
   /** By the clock of this machine; infinite while it is not known. */
   endMs: number

@@ -12,7 +12,7 @@ export const showCount = (count: number, max: number): string =>
   `${count.toLocaleString('en')}${count >= max ? '+' : ''}`
 
 /** The numbers of waiting and failed runs as they are shown. An empty text means none. */
-export interface ShownCounts {
+interface ShownCounts {
   queued: string
   failed: string
 }

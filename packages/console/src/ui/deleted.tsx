@@ -21,7 +21,7 @@ const dayMs = 86_400_000
 const graceMs = 3_600_000
 
 /** The time left in whole days, so that nobody relies on hours that are not left. */
-export const daysLeft = (untilMs: number, nowMs: number): string => {
+const daysLeft = (untilMs: number, nowMs: number): string => {
   const days = Math.floor((untilMs - nowMs + graceMs) / dayMs)
   if (days < 1) return 'less than a day'
   return days === 1 ? '1 day' : `${days} days`

@@ -11,7 +11,7 @@ export interface CountedKeys extends KeyOwner {
 }
 
 /** The index of the idempotency keys of users, by organization and user. */
-export interface UserKeyIndex {
+interface UserKeyIndex {
   /** Counts the first `keysMax` keys of users after this one, by user. The last user may have more. */
   countAfter(from: KeyOwner | undefined, keysMax: number): Promise<CountedKeys[]> | CountedKeys[]
   /** Removes the oldest keys of the user. Returns their number. */

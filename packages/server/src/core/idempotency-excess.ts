@@ -8,7 +8,7 @@ export interface IndexedKey {
 }
 
 /** The index, read from the last organization to the first, and from the newest key of each to the oldest. */
-export interface KeyIndex {
+interface KeyIndex {
   /** The key that is `count` keys after this one, or after the beginning; undefined if there are fewer. */
   keyAfter(from: IndexedKey | undefined, count: number): Awaitable<IndexedKey | undefined>
   /** Removes at most `rowsMax` keys of its organization that are older than this one, the oldest first. Returns their number. */

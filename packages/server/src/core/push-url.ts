@@ -3,7 +3,7 @@ import { CubbyError } from './errors.ts'
 import { pushUrlCharactersMax } from './limits.ts'
 
 /** The field that has the URL, and what to do if it is wrong, too long, or has a user. */
-export interface UrlTexts {
+interface UrlTexts {
   field: string
   hint: string
   lengthHint: string

@@ -48,7 +48,7 @@ interface Query {
   withData: boolean
 }
 
-export interface HubOptions {
+interface HubOptions {
   readonly engine: Engine
   readonly table: Table
   readonly room: FeedRoom

@@ -73,7 +73,7 @@ const databaseOf = ({ db, collection }: Names): unknown => {
 
 // ── The grants of a user ───────────────────────────────────────────────────────────────────────────────────
 
-export const notGranted = (hint: string, field?: string): CubbyError =>
+const notGranted = (hint: string, field?: string): CubbyError =>
   new CubbyError('not_granted', 'No grant of the user token allows this.', { field, hint })
 
 const neverGranted = (): CubbyError =>

@@ -28,7 +28,7 @@ export interface TaskState {
 export type { DeclarationToStore }
 
 /** The table of `on` does not exist, or so many tasks follow it already. */
-export type NotFollowed = { applied: false; reason: 'table' } | { applied: false; reason: 'tooMany'; tasks: string[] }
+type NotFollowed = { applied: false; reason: 'table' } | { applied: false; reason: 'tooMany'; tasks: string[] }
 
 export type DeclareResult =
   | {

@@ -6,7 +6,7 @@ import { Time } from '../../ui/time.tsx'
 import { showRecordKey } from '../record/record-key.ts'
 
 /** The records of a table that were written last. */
-export interface Written {
+interface Written {
   db: string
   table: string
   rows: RecordRow[]

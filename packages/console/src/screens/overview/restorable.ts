@@ -8,7 +8,7 @@ import type { DeletedThing } from '../../ui/deleted.tsx'
 const kinds = { table: '', bucket: '_buckets', task: '_tasks' } as const
 type Kind = keyof typeof kinds
 
-export interface Restorable extends DeletedThing {
+interface Restorable extends DeletedThing {
   kind: Kind
   path: string
   db: string

@@ -39,7 +39,7 @@ const baseOf = (row: RecordRow | undefined): Base =>
     : { text: row.data, shown: formatJson(row.data), ttl: row.ttl, version: row.updatedAt }
 
 /** The members of a record after a conflict, by where they are from. */
-export interface Merged {
+interface Merged {
   taken: readonly string[]
   kept: readonly string[]
 }

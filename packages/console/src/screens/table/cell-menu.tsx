@@ -16,7 +16,7 @@ const indexable = (json: string): string | undefined => {
 }
 
 /** The query that finds the records with this value, if an index has it. */
-export const queryFor = (query: TableQuery, { record }: GridRow, place: Place, json: string): QueryForm | undefined => {
+const queryFor = (query: TableQuery, { record }: GridRow, place: Place, json: string): QueryForm | undefined => {
   const form = query.asked.value?.form ?? query.form.value
   if (place === 'hashKey') return { ...withIndex(form, 'key'), hash: record.hashKey }
   const typed = typeof place === 'object' ? indexable(json) : undefined

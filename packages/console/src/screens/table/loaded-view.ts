@@ -40,7 +40,7 @@ export const jsonAt = ({ record, fields }: GridRow, place: Place): string | unde
 const isNumber = (json: string): boolean => /^[-\d]/.test(json)
 const textOf = (json: string): string => decodeString(json, 0, json.length)
 
-export const isSameValue = (a: string, b: string): boolean => {
+const isSameValue = (a: string, b: string): boolean => {
   if (isNumber(a) && isNumber(b)) return Number(a) === Number(b)
   if (a.startsWith('"') && b.startsWith('"')) return textOf(a) === textOf(b)
   return hasSameTokens(a, b)

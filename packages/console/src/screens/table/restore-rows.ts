@@ -8,7 +8,7 @@ import { keyText } from './rows.ts'
 
 const atOnceMax = 4
 
-export interface RestoreResult {
+interface RestoreResult {
   restored: RecordRow[]
   /** The records that could not be put back, with the reasons, as lines. */
   left: string[]

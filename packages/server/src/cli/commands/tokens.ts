@@ -8,7 +8,7 @@ import { wordsOf } from '../verb-command.ts'
 
 // User tokens belong to the API key that makes them, so these commands ask a server.
 
-export const grantsFlag: Flag = { type: 'string', value: 'JSON', help: 'an array of grants' }
+const grantsFlag: Flag = { type: 'string', value: 'JSON', help: 'an array of grants' }
 
 const createCommand: CliCommand = {
   ...wordsOf('createToken', `--grants '[{"db":"app","table":"notes","hash":"ada","can":"write"}]'`),

@@ -104,7 +104,7 @@ const secondsOf = (claims: Members, name: 'exp' | 'iat'): number => {
   throw invalidToken(`The ${name} of the login token is ${value === undefined ? 'missing' : 'no number'}.`)
 }
 
-export interface LoginTimes {
+interface LoginTimes {
   expiresAtMs: number
   issuedAtSeconds: number
 }

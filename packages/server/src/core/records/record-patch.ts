@@ -75,7 +75,7 @@ export interface PatchToApply {
   sizeMax?: number | undefined
 }
 
-export interface PatchedRecord {
+interface PatchedRecord {
   data: string
   ttlSeconds: number | null
   entries: IndexEntries

@@ -37,7 +37,7 @@ export interface TimeScan extends ScanBase {
  * All records of a table by hash key, then by range key, ascending, after the record with the hash key `hash` and the range key
  * `low`. Ids and `high` are not used.
  */
-export interface WalkScan extends ScanBase {
+interface WalkScan extends ScanBase {
   index: 'walk'
   hash: string
   low: Uint8Array

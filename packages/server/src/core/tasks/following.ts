@@ -14,7 +14,7 @@ import { newRunId } from './run-id.ts'
 
 /** What a task may follow. A patch is a put. */
 export const followedOps = ['put', 'delete', 'expire'] as const
-export type FollowedOp = (typeof followedOps)[number]
+type FollowedOp = (typeof followedOps)[number]
 
 /** What a task follows: the table with this name, whichever it is, in its database. */
 export interface Followed {

@@ -3,7 +3,7 @@ import { patchDigitsMax } from '../limits.ts'
 // Exact sums of the numbers in JSON texts. A double would round them.
 
 /** `digits` times ten to the power of `exponent`. The last digit is not 0, unless all is 0. */
-export interface Decimal {
+interface Decimal {
   digits: bigint
   exponent: number
 }

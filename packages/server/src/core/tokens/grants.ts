@@ -11,7 +11,7 @@ import { type Slot, slots } from '../tables/indices.ts'
 // What a user token allows. A grant allows; nothing forbids. Names are compared as they are: case and Unicode forms are never folded.
 
 /** A hash key, or all that begin with a text. */
-export type HashMatch = string | { readonly beginsWith: string }
+type HashMatch = string | { readonly beginsWith: string }
 
 interface Named {
   readonly db: string

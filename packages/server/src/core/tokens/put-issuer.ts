@@ -7,7 +7,7 @@ interface Named {
 }
 
 /** What a put does to the issuers of an organization. */
-export type IssuerChange<T> =
+type IssuerChange<T> =
   | { outcome: 'write'; present: T | undefined }
   | { outcome: 'same'; present: T }
   | { outcome: 'tooMany' }

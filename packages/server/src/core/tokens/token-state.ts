@@ -3,7 +3,7 @@ import { CubbyError } from '../errors.ts'
 // Only user epochs decide what has ended a token: clocks differ between processes, and may be set.
 
 /** What the store has of the user and the issuer of a token. */
-export interface TokenFacts {
+interface TokenFacts {
   /** The epoch of the last revocation of its user; 0 without one. */
   revokedEpoch: number
   /** False if the token is from an issuer that was changed or deleted since. */

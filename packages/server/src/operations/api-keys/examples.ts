@@ -1,6 +1,6 @@
 import type { ExampleCall } from '../example.ts'
 
-export const createdAt = 1767398400000
+const createdAt = 1767398400000
 export const id = 'key_4fJ2mQ9sT7bXc1LwZr8a'
 // No real key: its checksum is wrong.
 const key = 'svc_pub_EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000wxyz'

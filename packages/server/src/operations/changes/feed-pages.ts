@@ -11,13 +11,13 @@ import type { Engine } from '../../store/engine.ts'
 import type { Table } from '../../store/tables.ts'
 
 /** The part of a table that a reader wants. */
-export interface FeedQuery {
+interface FeedQuery {
   hash: string | undefined
   withData: boolean
 }
 
 /** A change as it is sent, and the place after it. */
-export interface FeedItem {
+interface FeedItem {
   op: 'put' | 'delete'
   /** The JSON text. */
   json: string

@@ -45,7 +45,7 @@ export interface ChangesWait {
 }
 
 /** Lets a request wait. `begin` throws `unavailable` if too many do. */
-export interface ChangesWaits {
+interface ChangesWaits {
   waiting: Waiting
   begin(table: Table): ChangesWait
 }

@@ -175,7 +175,7 @@ export const needOfOperation = (db: string, table: string, operation: RecordBatc
   return { of: 'table', db, table, can, hash: operation.hashKey, ...data, field: `operations[${position}]` }
 }
 
-export interface ApplyBatchInput extends TableAddress {
+interface ApplyBatchInput extends TableAddress {
   operations: BatchOperation[]
 }
 

@@ -1,6 +1,6 @@
 import type { GridRow } from '../rows.ts'
 
-export interface RowChanges {
+interface RowChanges {
   added: string[]
   /** Rows that were written, wherever they stand now. */
   changed: string[]

@@ -8,7 +8,7 @@ import { bodyOf, type Members } from '../query-form.ts'
 
 // The requests of the client's `watch`, sent as the console sends all requests: data and operands stay text.
 
-export interface Heard {
+interface Heard {
   /** Changes arrive, or not any more. */
   onFeed(isOpen: boolean): void
   onQuery(isAnswered: boolean): void

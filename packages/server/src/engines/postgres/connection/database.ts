@@ -46,7 +46,7 @@ export const visitor: Holder = { orgId: 0, keySeq: 2 }
 export const organization = (orgId: number): Holder => ({ orgId, keySeq: 0 })
 
 /** A caller who writes. Nothing is written with a user token that is not valid. */
-export interface Writer extends Holder {
+interface Writer extends Holder {
   token?: TokenUse
 }
 

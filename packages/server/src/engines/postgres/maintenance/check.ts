@@ -157,7 +157,7 @@ const noOrganization = (orgId: string): string =>
   `not exists (select 1 from cubby_organization_8 o where o.id = ${orgId})`
 
 /** Finds revoked users and issuers of organizations that do not exist, and epochs above that of the store. */
-export const userFaults: Statement = {
+const userFaults: Statement = {
   name: 'check_users',
   text: `select 'a user of organization ' || u.org_id || ' was revoked at an epoch that the store has not reached: ' || u.epoch
       from cubby_revoked_user u where u.epoch > ${userEpoch}
@@ -171,7 +171,7 @@ export const userFaults: Statement = {
       from cubby_issuer i where ${noOrganization('i.org_id')}`,
 }
 
-export const nextIssuers: Statement = {
+const nextIssuers: Statement = {
   name: 'check_issuers',
   text: `select i.org_id, i.name, i.declaration from cubby_issuer i where (i.org_id, i.name) > ($1::bigint, $2)
     order by i.org_id, i.name limit ${rowsPerStep}`,

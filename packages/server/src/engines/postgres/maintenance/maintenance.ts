@@ -121,7 +121,7 @@ const anyRow: Statement = {
 }
 
 /** $1 the table, bucket or task, $2 rows at most. */
-export const removeIdempotencyKeys: Statement = {
+const removeIdempotencyKeys: Statement = {
   name: 'remove_idempotency_keys',
   text: `delete from cubby_idempotency_key as i using (
       select e.key_hash from cubby_idempotency_key e

@@ -20,7 +20,7 @@ export const readUserEpochs = (db: Connection): UserEpochs => {
 export const withoutIdentity = ({ identity: _, ...issuer }: DumpedIssuer): Issuer => issuer
 
 /** The epoch below which tokens have ended, of a user and an issuer; and of all that are older than swept revocations. */
-export interface TokenEnds {
+interface TokenEnds {
   endEpoch: number
   sweptEpoch: number
 }

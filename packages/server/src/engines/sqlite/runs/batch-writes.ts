@@ -22,7 +22,7 @@ type TaskCommand =
   | ({ taskId: number } & Omit<Extract<TaskOperation, { op: 'run' }>, 'task'>)
   | ({ taskId: number } & Omit<Extract<TaskOperation, { op: 'finish' }>, 'task'>)
 
-export interface BatchCommandPart {
+interface BatchCommandPart {
   tableId: number
   records: RecordOperation[]
 }

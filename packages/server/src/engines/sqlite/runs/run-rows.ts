@@ -145,10 +145,6 @@ export const toRun = (row: RunRow): Run => {
   return run
 }
 
-/** The stored payload of a row that has its payload without a checksum. */
-export const storedPayload = (row: RunRow): string =>
-  storedData(row.task_id, wholeRow(row.seq, stateOfRow(row), row.payload, row.result !== null))
-
 /** ?1 to ?19 of `insertRun` and `updateRun`. */
 export const runValues = (run: Run): RunValue[] => {
   const { seq, taskId, id, result } = run
