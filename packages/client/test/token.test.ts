@@ -133,6 +133,17 @@ describe('a function', () => {
     expect(requests).toHaveLength(4)
   })
 
+  test.each([undefined, null, '2026-01-05T01:00:00Z', Number.NaN])(
+    'is not called for every request when it says %p for the end',
+    async (expiresAt) => {
+      let asked = 0
+      const token = () => ({ token: tokenOf(`t${++asked}`), expiresAt: expiresAt as number })
+      const { table } = fakeCubby(() => json(record), { token })
+      for (let i = 0; i < 5; i++) await table.findOne('a')
+      expect(asked).toBe(1)
+    },
+  )
+
   // A phone whose clock is wrong would otherwise ask before every request.
   test('is not called for every request when the clock is ahead', async () => {
     const { state, table, passSeconds } = application(() => -7_200)

@@ -207,6 +207,12 @@ describeConsole('the pages of the console', (it) => {
     const row = page.getByRole('row').filter({ hasText: 'https://login.test/' })
     await row.getByText('1 given').waitFor()
     expect(await stored()).toMatchObject([{ name: 'login', ...declaration }])
+    // Adding replaces no other one: that would end the tokens of its users.
+    await page.getByRole('button', { name: 'Add an issuer' }).click()
+    await page.getByLabel('Name').fill('login')
+    await page.getByText('There is an issuer with this name').waitFor()
+    expect(await page.getByRole('button', { name: 'Add', exact: true }).isDisabled()).toBe(true)
+    await page.getByRole('button', { name: 'Cancel' }).click()
 
     await row.getByRole('button', { name: 'Change login' }).click()
     const text = await page.getByLabel('Declaration').inputValue()

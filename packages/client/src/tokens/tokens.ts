@@ -24,7 +24,7 @@ export class Tokens {
     return this.#post('', token, options)
   }
 
-  /** A token for the login token (JWT) of an issuer. Every API key may exchange, also the public key of a page. */
+  /** A token for the login token (JWT) of an issuer. Every API key may exchange, but a public key also reads all tables of its databases. */
   async exchange(loginToken: string, options?: RequestOptions): Promise<CreateTokenResponse> {
     return this.#post('/exchange', { token: loginToken } satisfies ExchangeTokenRequest, options)
   }

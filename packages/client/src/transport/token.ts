@@ -63,8 +63,9 @@ export class TokenHolder {
     const given = await this.#get()
     const { token, expiresAt } = typeof given === 'string' ? { token: given, expiresAt: undefined } : Object(given)
     const held = { text: checkToken(token), endMs: Number.POSITIVE_INFINITY, dueMs: Number.POSITIVE_INFINITY }
-    const endAt = (endMs: number | undefined) => {
-      if (endMs === undefined) return
+    const endAt = (endMs = Number.NaN) => {
+      // A text, as of a date, is no number: with it the function would be called for every request.
+      if (!Number.isFinite(endMs)) return
       const restMs = endMs - Date.now()
       held.endMs = endMs
       held.dueMs = Date.now() + Math.max(usedMsMin, restMs - Math.min(aheadMsMax, restMs / 10))

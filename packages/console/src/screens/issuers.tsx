@@ -28,15 +28,18 @@ const declarationOf = (issuer: Issuer): string => {
 interface PutProps {
   /** Undefined: a new one. */
   of: Issuer | undefined
+  /** The names of all. */
+  names: string[]
   onPut: () => void
   onClose: () => void
 }
 
-const PutIssuer = ({ of: issuer, onPut, onClose }: PutProps) => {
+const PutIssuer = ({ of: issuer, names, onPut, onClose }: PutProps) => {
   const name = useSignal(issuer?.name ?? '')
   const text = useSignal(issuer ? declarationOf(issuer) : JSON.stringify(example, undefined, 2))
   const checked = checkRecord(text.value)
   const fault = checked.ok ? undefined : checked.message
+  const isTaken = issuer === undefined && names.includes(name.value)
   const put = async () => {
     await send('PUT', pathOf('api', 'issuers', name.value), { body: text.value })
     announce(`${name.value} is stored`)
@@ -47,14 +50,20 @@ const PutIssuer = ({ of: issuer, onPut, onClose }: PutProps) => {
       title={issuer ? `Change ${issuer.name}` : 'Add an issuer'}
       action={issuer ? 'Change' : 'Add'}
       isWide
-      isDisabled={fault !== undefined || name.value === ''}
+      isDisabled={fault !== undefined || name.value === '' || isTaken}
       run={put}
       onClose={onClose}
     >
       {issuer ? (
         <p>A change ends the tokens that were exchanged before.</p>
       ) : (
-        <TextField label="Name" hint="Its users are called name:sub." value={name.value} onText={into(name)} />
+        <TextField
+          label="Name"
+          hint="Its users are called name:sub."
+          fault={isTaken ? 'There is an issuer with this name: change that one.' : undefined}
+          value={name.value}
+          onText={into(name)}
+        />
       )}
       <TextField
         label="Declaration"
@@ -125,6 +134,7 @@ export const Issuers = () => {
       {putting.value && (
         <PutIssuer
           of={putting.value.issuer}
+          names={(found.value.value ?? []).map(({ name }) => name)}
           onPut={() => {
             putting.value = undefined
             found.reload()

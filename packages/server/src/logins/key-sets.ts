@@ -18,6 +18,7 @@ const entryBytes = 4_096
 
 interface Entry {
   readonly name: string
+  readonly orgId: number
   fetched: FetchedKeys | undefined
   fetchedAtMs: number
   /** The last fetch for a key that was not there. */
@@ -64,7 +65,7 @@ export class KeySets {
     find: (keys: readonly IssuerKey[]) => IssuerKey | undefined,
     nowMs: number,
   ): Promise<IssuerKey | undefined> {
-    const entry = this.#use(`${orgId} ${url}`)
+    const entry = this.#use(orgId, url)
     const isFresh = entry.fetched !== undefined && isWithin(nowMs, entry.fetchedAtMs, freshMs)
     if (!isFresh && !this.#hasFailed(entry, nowMs)) await this.#fetch(entry, orgId, url, nowMs)
     const keys = this.#keysOf(entry, nowMs)
@@ -116,11 +117,12 @@ export class KeySets {
     this.#evict()
   }
 
-  #use(name: string): Entry {
+  #use(orgId: number, url: string): Entry {
+    const name = `${orgId} ${url}`
     let entry = this.#entries.get(name)
     if (entry === undefined) {
       entry = {
-        ...{ name, fetched: undefined, pending: undefined, reason: '' },
+        ...{ name, orgId, fetched: undefined, pending: undefined, reason: '' },
         ...{ fetchedAtMs: never, soughtAtMs: never, failedAtMs: never },
       }
       this.#bytes += bytesOf(entry)
@@ -131,12 +133,21 @@ export class KeySets {
     return entry
   }
 
-  /** Forgets the sets that were used longest ago. Whoever waits for one still gets it. */
+  /**
+   * Forgets sets, each time the one that the organization with the most bytes used longest ago: whoever names many addresses does not
+   * make others lose theirs. Whoever waits for a set still gets it.
+   */
   #evict(): void {
-    for (const [name, entry] of this.#entries) {
-      if (this.#bytes <= this.#bytesMax) return
-      this.#entries.delete(name)
-      this.#bytes -= bytesOf(entry)
+    while (this.#bytes > this.#bytesMax) {
+      const entries = [...this.#entries.values()]
+      const bytesOfOrgs = new Map<number, number>()
+      for (const entry of entries) {
+        bytesOfOrgs.set(entry.orgId, (bytesOfOrgs.get(entry.orgId) ?? 0) + bytesOf(entry))
+      }
+      const [fullest] = [...bytesOfOrgs].reduce((most, org) => (org[1] > most[1] ? org : most))
+      const forgotten = entries.find(({ orgId }) => orgId === fullest)!
+      this.#entries.delete(forgotten.name)
+      this.#bytes -= bytesOf(forgotten)
     }
   }
 }

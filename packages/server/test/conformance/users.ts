@@ -254,6 +254,20 @@ export const userCases = (it: Case): void => {
     expect(await engine.users.deleteIssuer(theirs.caller, 'late')).toBe(false)
   })
 
+  // A login token of both would be of none: everybody would be locked out.
+  it('issuers: of many with the same identity that are put at once by two processes, one is stored', async (store) => {
+    const { org, caller } = await makeTenant(store.engine)
+    const engines = [store.engine, await store.openBeside()]
+    const results = await Promise.all(
+      numbered(12, 'n').map((name, i) =>
+        engines[i % 2]!.users.putIssuer(caller, issuerOf(name, '{}', 'same'), startMs),
+      ),
+    )
+    const count = (name: string): number => results.filter(({ outcome }) => outcome === name).length
+    expect([count('stored'), count('taken')]).toEqual([1, 11])
+    expect(await store.engine.users.listIssuers(org.id)).toHaveLength(1)
+  })
+
   it('issuers: another process knows a change with the answer', async (store) => {
     const { engine } = store
     const { org, caller } = await makeTenant(engine)
@@ -270,6 +284,25 @@ export const userCases = (it: Case): void => {
     await engine.users.deleteIssuer(caller, 'login')
     expect(await other.users.stateOf(org.id, next)).toBe('revoked')
     expect(await other.users.listIssuers(org.id)).toEqual([])
+  })
+
+  // A client repeats a deletion whose answer it has lost.
+  it('issuers: a deletion that finds none is answered when no process accepts its tokens', async (store) => {
+    const { engine } = store
+    const { org, caller } = await makeTenant(engine)
+    const other = await store.openBeside()
+    const login = stored(await engine.users.putIssuer(caller, issuerOf('login'), startMs))
+    const mark = await markOf(other, ada, login)
+    expect(await other.users.stateOf(org.id, mark)).toBe('valid')
+    const remove = async () => {
+      const deleted = await engine.users.deleteIssuer(caller, 'login')
+      return [deleted, await other.users.stateOf(org.id, mark)]
+    }
+    const answers = await Promise.all([remove(), remove()])
+    expect(answers.sort()).toEqual([
+      [false, 'revoked'],
+      [true, 'revoked'],
+    ])
   })
 
   it('users: nothing is changed by a key that is revoked, or in a deleted organization', async ({ engine }) => {

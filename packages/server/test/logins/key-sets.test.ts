@@ -165,6 +165,20 @@ describe('keys', () => {
     expect(server.connections).toBe(4)
   })
 
+  // Their login service may be down: then they would have no keys at all.
+  test('of an organization stay, however many addresses another one names', async () => {
+    const server = await serve(setOf(first.jwk))
+    const sets = makeSets({}, undefined, 20_000)
+    await found(sets, server.url, 'first', startMs, 1)
+    for (let i = 0; i < 8; i++) await found(sets, `${server.url}&${i}`, 'first', startMs, 2)
+    expect(server.connections).toBe(9)
+    server.answer = http(500)
+    expect(await found(sets, server.url, 'first', startMs, 1)).toBe('first')
+    // The other one keeps those that it has used last.
+    expect(await found(sets, `${server.url}&7`, 'first', startMs, 2)).toBe('first')
+    expect(await found(sets, `${server.url}&0`, 'first', startMs, 2)).toBe('unavailable')
+  })
+
   test('that cannot check login tokens are left out', async () => {
     const others = [
       null,

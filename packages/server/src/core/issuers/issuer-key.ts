@@ -88,10 +88,10 @@ const isUsable = (jwk: IssuerKey): boolean => {
   }
 }
 
-/** Checks a key. Throws `invalid_request` for one that is not public, or that could never check a login token. */
-/** Of RSA, the curves, and RSA with several primes. */
+/** Members of private keys: of RSA, of the curves, and of RSA with several primes. */
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth']
 
+/** Checks a key. Throws `invalid_request` for one that is not public, or that could never check a login token. */
 export const parseIssuerKey = (value: unknown, field: string): IssuerKey => {
   const members = parseObject(value, field)
   const { kty, kid, use, key_ops: operations, alg } = members

@@ -105,9 +105,9 @@ export class PostgresUsers implements Users {
       return firstNumber((await commit(bind(moveUserEpoch, 0)))[0])
     })
     const epoch = await refusingGone(db, caller, deleting)
-    if (epoch === undefined) return false
-    await this.#everywhere(epoch)
-    return true
+    // It waits even if there was none: the deletion before this one may still be waiting.
+    await this.#everywhere(epoch ?? 0)
+    return epoch !== undefined
   }
 
   /** Resolves when no process uses what it knew before the epoch. */
