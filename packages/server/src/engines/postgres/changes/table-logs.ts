@@ -1,5 +1,6 @@
 import { entryKind, type LogEntry } from '../../../core/changes/log-entry.ts'
 import { batchOperationsMax } from '../../../core/limits.ts'
+import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { Holder } from '../../../core/shares.ts'
 import type { Follower } from '../../../core/tasks/following.ts'
 import type { StoreObserver } from '../../../store/observer.ts'
@@ -89,6 +90,11 @@ export class OpenLogs {
   /** Adds no runs to these tasks. */
   leaveOut(taskIds: readonly number[]): void {
     this.#runs.leaveOut(taskIds)
+  }
+
+  /** The keys of the runs that writes of these records of a table may add, by task. */
+  runKeysOf(tableId: number, records: RecordKey[]): [taskId: number, keys: string[]][] {
+    return this.#runs.keysOf(this.#tables.get(tableId)!, records)
   }
 
   /** Notes the applied writes of a table. */
