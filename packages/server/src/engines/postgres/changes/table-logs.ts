@@ -1,4 +1,5 @@
 import { entryKind, type LogEntry } from '../../../core/changes/log-entry.ts'
+import { CubbyError } from '../../../core/errors.ts'
 import { batchOperationsMax } from '../../../core/limits.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { Holder } from '../../../core/shares.ts'
@@ -79,9 +80,14 @@ export class OpenLogs {
   takeLocks(answers: StatementResult[]): StatementResult[] {
     const count = this.#tableIds.length
     for (const [i, tableId] of this.#tableIds.entries()) {
-      this.#seqs.set(tableId, Number(answers[i]!.rows[0]?.[0] ?? 0))
+      const seq = answers[i]!.rows[0]?.[0]
+      this.#seqs.set(tableId, Number(seq ?? 0))
       const [keeps, db = '', name = '', followers = '[]'] = answers[count + i]!.rows[0] ?? []
       const counted = { keepsChanges: keeps === 't', db: db!, name: name!, followers: JSON.parse(followers!) }
+      // Without its lock, writes would overtake one another.
+      if (seq === undefined && (counted.keepsChanges || counted.followers.length > 0)) {
+        throw new CubbyError('store_damaged', `The log of changes of ${name} has no counter. Nothing was applied.`)
+      }
       this.#tables.set(tableId, counted)
     }
     return answers.slice(2 * count)
