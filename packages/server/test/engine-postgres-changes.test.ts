@@ -313,6 +313,23 @@ test('keeping changes is switched on and off during writes of two processes: wha
   await expectSound(engines[0]!)
 })
 
+// Without its lock writes would overtake one another, and without its number an entry would be put before those that were read.
+test('a log that has lost its counter takes no write, and verify names it', async () => {
+  const engine = await open()
+  const [fixture] = await makeLogs(engine, engine)
+  const { id } = fixture.table
+  for (const key of ['a', 'b', 'c']) await fixture.put(key)
+  await server.query(
+    `delete from cubby_change where table_id = ${id} and seq < 3; delete from cubby_feed where table_id = ${id}`,
+    url,
+  )
+  await expect(fixture.put('d')).rejects.toMatchObject({ code: 'store_damaged' })
+  expect(await fixture.get('d')).toBeUndefined()
+  expect(await Array.fromAsync(engine.maintenance.check())).toEqual([`the log of table ${id} has no counter`])
+  await server.query(`insert into cubby_feed values (${id}, 4)`, url)
+  await expectSound(engine)
+})
+
 // The database has one clock for all processes. One whose own clock is wrong must not remove what was promised to be kept.
 test('a process whose clock is a year ahead sweeps by the clock of the database', async () => {
   const engine = await openPostgresEngine({ url, leaseMs: 50 })

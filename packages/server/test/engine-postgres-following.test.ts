@@ -4,7 +4,7 @@ import { newTaskSecret } from '../src/core/tasks/task-secret.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import { holdKeys } from '../src/engines/postgres/runs/statements.ts'
 import type { Engine } from '../src/store/engine.ts'
-import { fixtureThrough, makeFixture, putOf } from './conformance/fixture.ts'
+import { type Fixture, fixtureOf, fixtureThrough, makeFixture, putOf } from './conformance/fixture.ts'
 import { declared } from './conformance/runs.ts'
 import { expectSound } from './engine-conformance.ts'
 import { eventually } from './harness.ts'
@@ -28,15 +28,19 @@ afterEach(() => server.empty(url))
 
 const open = (): Promise<Engine> => openPostgresEngine({ url, leaseMs: 20, poolSize: 4 })
 
+const declareOn = async (engine: Engine, { tenant }: Fixture, table: string, name: string) => {
+  const declaration = { ...declared, on: { table, ops: ['put' as const] } }
+  const whole = { ...declaration, keepsAuthorization: false, newSecret: newTaskSecret() }
+  const result = await engine.tasks.declare(tenant.caller, 'app', name, whole, undefined, Date.now())
+  if (!result.applied) throw new Error(`the task was not declared: ${result.reason}`)
+  return result.task
+}
+
 /** A table, and a task that follows it. */
 const makeFollowed = async (engine: Engine) => {
   const fixture = await makeFixture(engine)
   const { caller } = fixture.tenant
-  const declaration = { ...declared, on: { table: 'orders', ops: ['put' as const] } }
-  const whole = { ...declaration, keepsAuthorization: false, newSecret: newTaskSecret() }
-  const result = await engine.tasks.declare(caller, 'app', 'index', whole, undefined, Date.now())
-  if (!result.applied) throw new Error(`the task was not declared: ${result.reason}`)
-  const { task } = result
+  const task = await declareOn(engine, fixture, 'orders', 'index')
   const claim = (from: Engine) => from.runs.claim(caller, task, { limit: 1, leaseMs: undefined }, Date.now())
   return { fixture, caller, task, claim }
 }
@@ -81,6 +85,34 @@ test('batches that finish a run and write its record never deadlock with other w
   await Promise.all(through.map((each, i) => (i % 2 === 0 ? work(engines[i]!, each) : write(each))))
   await expectSound(first)
   // The statistics of a session are there when it has ended.
+  await Promise.all(engines.map((engine) => engine.close()))
+  expect(await deadlocks()).toBe(0)
+})
+
+// The worker of each table finishes its run and writes the record of the other table, which adds a run for the other worker.
+test('workers that keep two tables alike, in both directions, never deadlock', async () => {
+  const engines = await Promise.all(Array.from({ length: 4 }, open))
+  const [first] = engines as [Engine]
+  const { fixture, caller, task } = await makeFollowed(first)
+  const { table } = await first.tables.create(caller, 'app', 'mirror', {}, Date.now())
+  const mirror = fixtureOf(first, fixture.tenant, table)
+  const tasks = [task, await declareOn(first, mirror, 'mirror', 'back')]
+  for (const key of keys) for (const one of [fixture, mirror]) await one.put(key, {}, Date.now())
+  let batches = 0
+  const work = async (engine: Engine, from: number): Promise<void> => {
+    const target = (await fixtureThrough(engine, [mirror, fixture][from]!)).table
+    while (batches < batchesWanted) {
+      const [run] = await engine.runs.claim(caller, tasks[from]!, { limit: 1, leaseMs: undefined }, Date.now())
+      if (run === undefined) continue
+      const parts = [{ table: target, records: [putOf(target, JSON.parse(run.payload).hashKey)] }]
+      const finish = { lease: run.lease!, result: null }
+      const batch = { parts, tasks: [{ op: 'finish' as const, task: tasks[from]!, id: run.id, finish }] }
+      expect(await engine.runs.applyBatch(caller, batch, Date.now())).toMatchObject({ applied: true })
+      batches++
+    }
+  }
+  await Promise.all(engines.map((engine, i) => work(engine, i % 2)))
+  await expectSound(first)
   await Promise.all(engines.map((engine) => engine.close()))
   expect(await deadlocks()).toBe(0)
 })

@@ -4,7 +4,7 @@ import type { FeedPlace } from '../core/changes/changes-cursor.ts'
 import { CubbyError } from '../core/errors.ts'
 import { pageBytesMax } from '../core/limits.ts'
 import type { Access } from '../operations/access.ts'
-import { changeJson, placeAfter, readFeed } from '../operations/changes/feed-pages.ts'
+import { changeJson, placeAt, readFeed } from '../operations/changes/feed-pages.ts'
 import type { OpenFeed, ReadChangesInput } from '../operations/changes/read-changes.ts'
 import { shareOf } from '../store/api-keys.ts'
 import type { Change } from '../store/changes.ts'
@@ -84,7 +84,7 @@ const internal = (): CubbyError =>
     hint: 'This is a fault of the server; its log has the cause under this requestId.',
   })
 
-const later = (a: FeedPlace, b: FeedPlace): FeedPlace => (b.after > a.after ? b : a)
+const later = (a: FeedPlace, b: FeedPlace): FeedPlace => (b.after > a.after ? placeAt(b, a) : a)
 
 /** One stream of changes. It reads pages until it has caught up with the hub of its table, which then brings what comes. */
 export class ChangeStream {
@@ -102,6 +102,8 @@ export class ChangeStream {
   #place: FeedPlace
   /** The place of the last id. */
   #toldAfter = -1
+  /** What was committed up to this entry, or to a record that the walk has read, is sent before the stream is ready. */
+  #readySeq: number
   #isReady = false
   /** Bytes that wait for the socket, and how much of the first was passed to it. */
   #queue: Uint8Array[] = []
@@ -119,8 +121,9 @@ export class ChangeStream {
   #drained: (() => void) | undefined
 
   constructor(options: StreamOptions) {
-    const { exchange, input, feed, place } = options
+    const { exchange, input, feed, place, readySeq } = options
     this.#options = options
+    this.#readySeq = readySeq
     this.exchange = exchange
     this.input = input
     this.feed = feed
@@ -182,7 +185,7 @@ export class ChangeStream {
   deliver(batch: Batch, events: Events): boolean {
     const { from, to } = batch
     if (this.#place.after >= to.after) return true
-    const isAhead = this.#place.after > from.after || this.#place.seen.seq > from.after
+    const isAhead = this.#place.after > from.after || this.#place.seen.seq > to.seen.seq
     const { bytes, toldAfter } = isAhead ? this.#eventsOf(batch) : events
     if (bytes.length > 0 && !this.#tryAdd(bytes)) return false
     this.#toldAfter = toldAfter
@@ -192,7 +195,7 @@ export class ChangeStream {
 
   /** Everything for it up to this place was sent. */
   moveTo(to: FeedPlace): void {
-    if (this.#place.after < to.after) this.#place = placeAfter(to.seen, this.#place)
+    this.#place = later(this.#place, to)
     this.#noteReady()
   }
 
@@ -234,23 +237,24 @@ export class ChangeStream {
   }
 
   /** The events of a batch that it does not have yet, with its own cursors: it knows more of the store than they do. */
-  #eventsOf({ changes }: Batch): Events {
-    let place = this.#place
+  #eventsOf({ changes, to }: Batch): Events {
+    const { after } = this.#place
+    const { seen } = placeAt(to, this.#place)
     let text = ''
     let toldAfter = this.#toldAfter
     for (const change of changes) {
       const key = change.op === 'put' ? change.record : change.key
-      if (change.seq <= place.after || (this.hash !== undefined && this.hash !== key.hashKey)) continue
-      place = placeAfter(change, place)
-      text += eventText(change.op, changeJson(change, this.withData), this.feed.cursors.encode(place))
+      if (change.seq <= after || (this.hash !== undefined && this.hash !== key.hashKey)) continue
+      const id = this.feed.cursors.encode({ after: change.seq, seen })
+      text += eventText(change.op, changeJson(change, this.withData), id)
       toldAfter = change.seq
     }
     return { bytes: encoder.encode(text), toldAfter }
   }
 
   #noteReady(): void {
-    const { walked, after, seen } = this.#place
-    if (this.#isReady || walked !== undefined || after < Math.max(this.#options.readySeq, seen.seq)) return
+    const { walked, after } = this.#place
+    if (this.#isReady || walked !== undefined || after < this.#readySeq) return
     this.#isReady = true
     this.#add(eventText('ready', '{}', this.#cursor()))
   }
@@ -287,6 +291,7 @@ export class ChangeStream {
       if (this.#isEnding || this.#isOver) return
       const { cursors } = this.feed
       const text = page.items.map(({ op, json, place }) => eventText(op, json, cursors.encode(place))).join('')
+      if (this.#place.walked !== undefined) this.#readySeq = page.head.seq
       this.#place = page.place
       if (page.items.length > 0) {
         this.#itemsMax = Math.min(pageItemsMax, Math.ceil((pageBytes * page.items.length) / text.length))

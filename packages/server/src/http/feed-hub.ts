@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { cursorExpired, type FeedCursors, type FeedPlace } from '../core/changes/changes-cursor.ts'
 import { CubbyError } from '../core/errors.ts'
 import { pageBytesMax } from '../core/limits.ts'
-import { changeJson, placeAfter, placeAtHead } from '../operations/changes/feed-pages.ts'
-import type { Change } from '../store/changes.ts'
+import { changeJson, placeAtHead } from '../operations/changes/feed-pages.ts'
 import type { Engine } from '../store/engine.ts'
 import type { Table } from '../store/tables.ts'
 import type { Batch, ChangeStream, Events, Hub } from './change-stream.ts'
@@ -210,7 +209,7 @@ export class FeedHub implements Hub {
       const page = await engine.changes.read(table, request, now(), noKey)
       if (page === undefined) throw cursorExpired()
       this.#headSeq = Math.max(this.#headSeq, page.head.seq)
-      this.#read = placeAfter(page.place, from)
+      this.#read = { after: page.place.seq, seen: page.head }
       this.#leaveOut(query)
       await this.#deliver({ from, to: this.#read, changes: page.changes })
       this.#delivered = this.#read
@@ -245,7 +244,7 @@ export class FeedHub implements Hub {
   }
 
   async #deliver(batch: Batch): Promise<void> {
-    const texts = await this.#textsOf(batch.changes)
+    const texts = await this.#textsOf(batch)
     let count = 0
     for (const [group, { withData, withoutData, toldAfter }] of texts) {
       for (const [streams, text] of [
@@ -262,7 +261,7 @@ export class FeedHub implements Hub {
     }
   }
 
-  async #textsOf(changes: readonly Change[]): Promise<Map<Group, Texts>> {
+  async #textsOf({ changes, to: { seen } }: Batch): Promise<Map<Group, Texts>> {
     const texts = new Map<Group, Texts>()
     for (const [i, change] of changes.entries()) {
       if (i > 0 && i % changesAtOnce === 0) await this.#nextTurn()
@@ -271,8 +270,8 @@ export class FeedHub implements Hub {
         if (group === undefined) continue
         const text = texts.get(group) ?? { withData: '', withoutData: '', toldAfter: 0 }
         texts.set(group, text)
-        const { seq, mark } = change
-        const id = group.cursors.encode({ after: seq, seen: { seq, mark } })
+        const { seq } = change
+        const id = group.cursors.encode({ after: seq, seen })
         if (group.withData.size > 0) text.withData += eventText(change.op, changeJson(change, true), id)
         if (group.withoutData.size > 0) text.withoutData += eventText(change.op, changeJson(change, false), id)
         text.toldAfter = seq

@@ -12,6 +12,7 @@ import {
   startServer,
   storeIsEmbedded,
 } from '../harness.ts'
+import { openStream } from '../http/event-stream.ts'
 import { ok, refused } from '../http/service.ts'
 
 // A store may go back: a backup is restored, or a copy takes over that was begun earlier. A reader that has seen what the store
@@ -93,6 +94,29 @@ describe.skipIf(!storeIsEmbedded())('a backup is restored', () => {
     expect(keysOf(await read(restored, { cursor: before.cursor }))).toEqual(['new0', 'new1', 'new2', 'more'])
     expect(keysOf(await read(restored, { cursor: walkBefore.cursor }))).toContain('c')
     await run('verify', '--data', restoredDir)
+  })
+
+  test('a put that a page left out for a later one is not lost with that one: the cursor has expired', async () => {
+    const { dataDir, server, secretKey, api } = await makeStore()
+    const { cursor } = await read(api, { from: 'now' })
+    for (const key of ['a', 'b']) await put(api, key)
+    const backup = join(newDir(), 'backup.db')
+    await run('backup', 'create', backup, '--data', dataDir)
+    await put(api, 'a', { lost: true })
+    const page = await read(api, { cursor, limit: 1 })
+    expect(keysOf(page)).toEqual(['b'])
+    const stream = await openStream(server, path, { key: secretKey, body: { cursor } })
+    await stream.untilReady()
+    stream.close()
+    const [event] = stream.events
+    expect(event!.data).toContain('"b"')
+    await server.stop()
+
+    const restoredDir = newDir()
+    await run('backup', 'restore', backup, '--data', restoredDir)
+    const restored = (await start(restoredDir)).as(secretKey)
+    for (const left of [page.cursor, event!.id!]) await expired(restored, left)
+    expect(keysOf(await read(restored, { cursor }))).toEqual(['a', 'b'])
   })
 })
 

@@ -53,22 +53,29 @@ const opOf: Partial<Record<EntryKind, FollowedOp>> = {
   [entryKind.expire]: 'expire',
 }
 
+const rangeOf = ({ rangeKey }: RecordKey): { rangeKey?: string } => (rangeKey === noRangeKey ? {} : { rangeKey })
+
+/** The key of the runs of a record. */
+export const keyOfRecord = (record: RecordKey): string => {
+  const key = JSON.stringify([record.hashKey, ...Object.values(rangeOf(record))])
+  return Buffer.byteLength(key) <= keyBytesMax ? key : `sha256:${createHash('sha256').update(key).digest('hex')}`
+}
+
 /** The run that a write adds for a follower; undefined if it does not follow such writes. */
 export const runOfWrite = (
   table: { db: string; name: string },
   { ops }: Follower,
-  { hashKey, rangeKey, kind, version }: FollowedWrite,
+  write: FollowedWrite,
 ): NewRun | undefined => {
+  const { hashKey, kind, version } = write
   const op = opOf[kind]
   if (op === undefined || !ops.includes(op)) return undefined
-  const range = rangeKey === noRangeKey ? {} : { rangeKey }
-  const key = JSON.stringify([hashKey, ...Object.values(range)])
   const time = op === 'put' ? { updatedAt: version } : { deletedAt: version }
   return {
     id: newRunId(),
     isNamed: false,
-    key: Buffer.byteLength(key) <= keyBytesMax ? key : `sha256:${createHash('sha256').update(key).digest('hex')}`,
-    payload: JSON.stringify({ db: table.db, table: table.name, hashKey, ...range, op, ...time }),
+    key: keyOfRecord(write),
+    payload: JSON.stringify({ db: table.db, table: table.name, hashKey, ...rangeOf(write), op, ...time }),
     at: { delayMs: 0 },
   }
 }

@@ -57,10 +57,10 @@ const deleteJson = ({ hashKey, rangeKey }: RecordKey, deletedAtMs: number, isExp
 export const changeJson = (change: Change, withData: boolean): string =>
   change.op === 'put' ? putJson(change.record, withData) : deleteJson(change.key, change.deletedAtMs, change.isExpired)
 
-/** The place of a reader that has read the log up to an entry. */
-export const placeAfter = ({ seq, mark }: LogPlace, { seen }: FeedPlace): FeedPlace => ({
-  after: seq,
-  seen: seq < seen.seq ? seen : { seq, mark },
+/** The place of a reader that has read the log up to `to.after`. What it has seen before, it has seen. */
+export const placeAt = ({ after, seen: read }: FeedPlace, { seen }: FeedPlace): FeedPlace => ({
+  after,
+  seen: read.seq < seen.seq ? seen : read,
 })
 
 /** The place of a reader who wants what is committed from now on. */
@@ -100,17 +100,21 @@ const readLog = async (
   changesMax: number,
   nowMs: number,
 ): Promise<FeedPage> => {
-  const { after, seen } = place
-  const page = await engine.changes.read(table, { ...query, after, seen, changesMax }, nowMs, keySeq)
+  const request = { ...query, after: place.after, seen: place.seen, changesMax }
+  const page = await engine.changes.read(table, request, nowMs, keySeq)
   if (page === undefined) throw cursorExpired()
-  let last = place
-  const all = page.changes.map((change): FeedItem => {
-    last = placeAfter(change, last)
-    return { op: change.op, json: changeJson(change, query.withData), place: last }
-  })
+  // A put is left out for the sake of a later entry, so the page is of the whole log, however early it ends.
+  const seen = page.head
+  const all = page.changes.map(
+    (change): FeedItem => ({
+      op: change.op,
+      json: changeJson(change, query.withData),
+      place: { after: change.seq, seen },
+    }),
+  )
   const items = within(all)
   const isCut = items.length < all.length
-  const next = isCut ? items.at(-1)!.place : placeAfter(page.place, last)
+  const next = isCut ? items.at(-1)!.place : { after: page.place.seq, seen }
   return { items, place: next, head: page.head, more: next.after < page.head.seq }
 }
 

@@ -1,5 +1,7 @@
 import { entryKind, type LogEntry } from '../../../core/changes/log-entry.ts'
+import { CubbyError } from '../../../core/errors.ts'
 import { batchOperationsMax } from '../../../core/limits.ts'
+import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { Holder } from '../../../core/shares.ts'
 import type { Follower } from '../../../core/tasks/following.ts'
 import type { StoreObserver } from '../../../store/observer.ts'
@@ -78,9 +80,14 @@ export class OpenLogs {
   takeLocks(answers: StatementResult[]): StatementResult[] {
     const count = this.#tableIds.length
     for (const [i, tableId] of this.#tableIds.entries()) {
-      this.#seqs.set(tableId, Number(answers[i]!.rows[0]?.[0] ?? 0))
+      const seq = answers[i]!.rows[0]?.[0]
+      this.#seqs.set(tableId, Number(seq ?? 0))
       const [keeps, db = '', name = '', followers = '[]'] = answers[count + i]!.rows[0] ?? []
       const counted = { keepsChanges: keeps === 't', db: db!, name: name!, followers: JSON.parse(followers!) }
+      // Without its lock, writes would overtake one another.
+      if (seq === undefined && (counted.keepsChanges || counted.followers.length > 0)) {
+        throw new CubbyError('store_damaged', `The log of changes of ${name} has no counter. Nothing was applied.`)
+      }
       this.#tables.set(tableId, counted)
     }
     return answers.slice(2 * count)
@@ -89,6 +96,11 @@ export class OpenLogs {
   /** Adds no runs to these tasks. */
   leaveOut(taskIds: readonly number[]): void {
     this.#runs.leaveOut(taskIds)
+  }
+
+  /** The keys of the runs that writes of these records of a table may add, by task. */
+  runKeysOf(tableId: number, records: RecordKey[]): [taskId: number, keys: string[]][] {
+    return this.#runs.keysOf(this.#tables.get(tableId)!, records)
   }
 
   /** Notes the applied writes of a table. */

@@ -204,7 +204,7 @@ export const nextTables: Statement = {
   // With `exists` all tasks would be read for each page of tables.
   text: `select t.id, t.indices, t.kind, t.keep_hours, t.changes_since, t.kind = 'table' and t.deleted_at_ms is null and (
       t.followers <> '[]'
-      or (select true from cubby_task_8 k where k.org_id = t.org_id and k.follows = t.name limit 1) is true)
+      or (select true from cubby_task_8 k where k.org_id = t.org_id and k.follows = t.name limit 1) is true), t.followers <> '[]'
     from cubby_table_8 t where t.id > $1::bigint order by t.id limit $2::bigint`,
 }
 
@@ -278,7 +278,7 @@ async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable
   let last = Number.MIN_SAFE_INTEGER
   for (;;) {
     const [found] = await read(bind(nextTables, last, tablesPerStep))
-    for (const [tableId, declared, kind, keepHours, changesSince, isFollowed] of found!.rows) {
+    for (const [tableId, declared, kind, keepHours, changesSince, mayBeFollowed, hasFollowers] of found!.rows) {
       const id = Number(tableId)
       if (namesManyTables) yield* checkStrays(read, last, id, noteTable)
       const rule = ruleOf(kind!, declared!)
@@ -292,8 +292,10 @@ async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable
       } else {
         yield* checkTable(read, id, rule, noteTable)
       }
-      if (isFollowed === 't') yield* noted(id, noteTable, checkFollowers(read, id))
-      if (changesSince !== null) yield* noted(id, noteTable, checkLog(read, id, keepHours !== null))
+      if (mayBeFollowed === 't') yield* noted(id, noteTable, checkFollowers(read, id))
+      if (changesSince !== null || hasFollowers === 't') {
+        yield* noted(id, noteTable, checkLog(read, id, keepHours !== null))
+      }
       last = id
     }
     if (found!.rows.length < tablesPerStep) break

@@ -102,7 +102,9 @@ export class BatchWrites {
     const at = this.#clock(nowMs)
     const { send } = transaction
     logs?.takeLocks(await send(...logs.locks))
-    if (tasks.length > 1) await lockInOrder(send, tasks)
+    logs?.leaveOut(tasks.flatMap(({ op, task }) => (op === 'finish' ? [task.id] : [])))
+    const following = logs === undefined ? [] : parts.flatMap((part) => followingKeys(logs, part))
+    if (tasks.length > 1 || (tasks.length > 0 && following.length > 0)) await lockInOrder(send, tasks, following)
     const runIds: string[] = []
     const changes: BatchedChange[] = []
     /** The writes of the operations so far. They are sent with the locks of the next one. */
@@ -137,7 +139,6 @@ export class BatchWrites {
     const { bound, readChanges } = decidedStatements(decided, nowMs)
     if (logs === undefined) return commitOnce(transaction, caller, nowMs, [...guards, ...bound], () => result)
     const answers = (await send(...guards, ...bound)).slice(guards.length)
-    logs.leaveOut(tasks.flatMap(({ op, task }) => (op === 'finish' ? [task.id] : [])))
     for (const [i, { table }] of parts.entries()) if (isLogged(table)) logs.append(table.id, readChanges(answers, i))
     return commitOnce(transaction, caller, nowMs, logs.statements, () => result)
   }
@@ -148,24 +149,44 @@ const locksOf = (operation: TaskOperation): BoundStatement[] =>
     ? addLocks(operation.task.id, operation.run)
     : finishLocks(operation.task.id, operation.id, operation.finish)
 
+/** The keys of the runs that a part may add to the tasks that follow its table. */
+const followingKeys = (
+  logs: OpenLogs,
+  { table, records }: Batch['parts'][number],
+): [taskId: number, keys: string[]][] =>
+  isLogged(table)
+    ? logs.runKeysOf(
+        table.id,
+        records.filter(({ op }) => op !== 'check'),
+      )
+    : []
+
 /**
  * All processes lock the runs of a batch in the same order, so that no two of them deadlock: first those that are named or
- * running, then those that are queued, as single changes do it too, and of each kind by task and id. They are applied as they
- * stand in the batch. A new run of a key has no row yet that could be locked: such batches of one task come one after another.
+ * running, then those that are queued, as single changes do it too, and of each kind by task and id. Those of followers are
+ * among them: the records are written last. The operations are applied as they stand in the batch. A new run of a key has no row
+ * yet that could be locked: such batches of one task come one after another, as the writes of a followed table do.
  */
-const lockInOrder = async (send: Transaction['send'], tasks: TaskOperation[]): Promise<void> => {
-  const ofTasks = [...Map.groupBy(tasks, ({ task }) => task.id)]
-    .sort(([a], [b]) => a - b)
-    .map(([taskId, operations]) => {
+const lockInOrder = async (
+  send: Transaction['send'],
+  tasks: TaskOperation[],
+  following: [taskId: number, keys: string[]][],
+): Promise<void> => {
+  const taskIds = new Set([...tasks.map(({ task }) => task.id), ...following.map(([taskId]) => taskId)])
+  const ofTasks = [...taskIds]
+    .sort((a, b) => a - b)
+    .map((taskId) => {
+      const operations = tasks.filter(({ task }) => task.id === taskId)
       const runs = operations.flatMap((operation) => (operation.op === 'run' ? [operation.run] : []))
       const finished = operations.flatMap((operation) => (operation.op === 'run' ? [] : [operation.id]))
       const named = [...runs.flatMap(({ id, key }) => (key === null ? [id] : [])), ...finished]
       const keys = runs.flatMap(({ key }) => (key === null ? [] : [key]))
+      const followed = following.flatMap(([id, ofRecords]) => (id === taskId ? ofRecords : []))
       return {
         taskId,
         named: textArray(named),
         finished: textArray(finished),
-        keys: bytesArray(keys),
+        keys: bytesArray([...keys, ...followed]),
         hasKeys: keys.length > 0,
       }
     })

@@ -1,5 +1,6 @@
 import { batchOperationsMax } from '../../../core/limits.ts'
-import { type FollowedWrite, type Follower, runOfWrite } from '../../../core/tasks/following.ts'
+import type { RecordKey } from '../../../core/records/record-key.ts'
+import { type FollowedWrite, type Follower, keyOfRecord, runOfWrite } from '../../../core/tasks/following.ts'
 import type { NewRun } from '../../../core/tasks/run.ts'
 import { bytesArray, textArray } from '../connection/arrays.ts'
 import { toBytes } from '../connection/bytes.ts'
@@ -18,6 +19,12 @@ export class FollowingRuns {
   /** Adds none to these tasks. */
   leaveOut(taskIds: readonly number[]): void {
     this.#leftOut = taskIds
+  }
+
+  /** The keys of the runs that writes of these records may add, by task. */
+  keysOf({ followers }: { followers: Follower[] }, records: RecordKey[]): [taskId: number, keys: string[]][] {
+    const keys = records.map(keyOfRecord)
+    return followers.flatMap(({ taskId }) => (this.#leftOut.includes(taskId) ? [] : [[taskId, keys]]))
   }
 
   add(table: { db: string; name: string; followers: Follower[] }, writes: FollowedWrite[]): void {
