@@ -1,7 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import type { Socket } from 'node:net'
 import type { Api, Json } from '../harness.ts'
 import { audience, base64, issuer, issuerWith, login, makeKey, notesOfSub, signText } from '../logins/login.ts'
-import { http, type Listener, listen } from '../push/push-fixture.ts'
+import { comes, http, type Listener, listen } from '../push/push-fixture.ts'
 import { dayMs, minuteMs } from './clock.ts'
 import { createKey, ok, refused, useService } from './service.ts'
 
@@ -252,6 +253,28 @@ describe('keys are fetched', () => {
     setClock(70 * minuteMs)
     ok(await exchange(page), 201)
   })
+
+  for (const [method, path, body] of [
+    ['POST', '/api/tokens/revoke', { user: 'auth:ada' }],
+    ['PUT', '/api/issuers/auth', issuerWith([key])],
+    ['DELETE', '/api/issuers/auth', undefined],
+  ] as const) {
+    test(`while ${method} ${path} is answered: the token that is made then has ended`, async () => {
+      const sockets: Socket[] = []
+      const slow = await listen((socket) => void sockets.push(socket))
+      const { api, page } = await makeOrganization()
+      const keysUrl = `http://127.0.0.1:${slow.port}/keys`
+      ok(await api.put('/api/issuers/auth', issuerWith([], { keys: undefined, keysUrl })))
+      // The clock of the login service may be ahead: then its token seems to be from after the revocation.
+      const waiting = exchange(page, { iat: Math.floor(now() / 1000) + 50 })
+      expect(await comes(() => sockets.length === 1)).toBe(true)
+      ok(await api.request(method, path, body))
+      sockets[0]!.end(http(200, JSON.stringify({ keys: [key.jwk] })))
+      const { token } = ok(await waiting, 201)
+      refused(await service.server.as(token).get('/api/tokens/self'), 403, 'revoked_token')
+      await slow.close()
+    })
+  }
 
   test('without delaying anybody else while a target is silent', async () => {
     answer = undefined

@@ -49,7 +49,8 @@ const parseTemplate = (text: string, field: string, use: Use): Part[] => {
       refuse(field, `has {${claim}} directly before another placeholder.`, 'Put a character such as ":" between them.')
     }
     if (next === undefined && use === 'beginning') {
-      refuse(field, `ends with {${claim}}: "ada" would reach "adam".`, 'Put a character such as ":" after it.')
+      const end = field.endsWith('.prefix') ? '"/"' : 'a character such as ":"'
+      refuse(field, `ends with {${claim}}: "ada" would reach "adam".`, `Put ${end} after it.`)
     }
     parts.push({ claim, next })
     at = end + 1

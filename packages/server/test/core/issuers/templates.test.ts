@@ -67,6 +67,7 @@ describe('a template', () => {
   test('is refused: a prefix that does not end with a slash, and a db that is no name', () => {
     const pictures = { db: 'app', bucket: 'pictures', can: 'read' }
     expect(refused(() => parse({ ...pictures, prefix: '{sub}' }))).toEqual(['invalid_grant', 'grants[0].prefix'])
+    expect(refusal(() => parse({ ...pictures, prefix: '{sub}' })).hint).toBe('Put "/" after it.')
     expect(refused(() => parse({ ...read, db: 'App-{org}' }))).toEqual(['invalid_grant', 'grants[0].db'])
     expect(refused(() => checkUserTemplate('a{b}{c}'))).toEqual(['invalid_grant', 'user'])
     expect(refused(() => checkUserTemplate('a\n'))).toEqual(['invalid_grant', 'user'])
