@@ -36,6 +36,8 @@ const lastWordsMs = 500
 const cutIdleSeconds = 1
 /** In one iteration of the event loop so many streams are written to. */
 const streamsAtOnce = 64
+/** So many keys and tokens of streams are looked up at the same time. */
+const checksAtOnce = 64
 
 const tooMany = (): CubbyError =>
   new CubbyError('unavailable', 'Too many streams and requests wait for changes.', { hint: repeatLater })
@@ -288,15 +290,22 @@ export class Feeds {
     }
   }
 
-  /** Ends the streams whose key or token is gone. Each is looked at once. */
+  /**
+   * Ends the streams whose key or token is gone. Each of these is looked at once, and many at the same time: every stream may have
+   * a user of its own, who is looked up again after each revocation.
+   */
   async #checkKeys(): Promise<void> {
-    const refusals = new Map<string | TokenUser, CubbyError | undefined>()
-    for (const stream of [...this.#streams.keys()]) {
-      const { id, user } = stream.exchange.access.apiKey
-      const caller = user ?? id
-      if (!refusals.has(caller)) refusals.set(caller, await refusalOf(() => stream.exchange.authenticate()))
-      const refusal = refusals.get(caller)
-      if (refusal !== undefined) stream.end(refusal)
+    const callerOf = ({ exchange }: ChangeStream): string | TokenUser => {
+      const { id, user } = exchange.access.apiKey
+      return user ?? id
+    }
+    const callers = [...Map.groupBy(this.#streams.keys(), callerOf).values()]
+    for (let at = 0; at < callers.length; at += checksAtOnce) {
+      const checks = callers.slice(at, at + checksAtOnce).map(async (streams) => {
+        const refusal = await refusalOf(() => streams[0]!.exchange.authenticate())
+        if (refusal !== undefined) for (const stream of streams) stream.end(refusal)
+      })
+      await Promise.all(checks)
     }
   }
 

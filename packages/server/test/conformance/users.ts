@@ -574,6 +574,19 @@ export const userCases = (it: Case): void => {
     expect(timesOf(theirs.tenant.org.id, ada)).toEqual(newest(0, 10))
   })
 
+  it('idempotency keys: of too many of an organization, those of a user who has too many go first', async ({
+    engine,
+  }) => {
+    const { tenant, table } = await makeFixture(engine)
+    const scope = { scopeId: table.id, scopeKind: 'table', orgId: tenant.org.id }
+    const ofAda = keysOf(scope, ada, 25).map((key, i) => ({ ...key, createdAtMs: startMs + 30 + i }))
+    await engine.transfer.load({ idempotencyKeys: [...keysOf(scope, null, 30), ...ofAda] })
+    while ((await engine.maintenance.sweepIdempotencyKeys(startMs, 4, 40, 10)) > 0) {}
+    const left = await withDump(engine, (dump) => Array.fromAsync(dump.idempotencyKeys()))
+    const countOf = (userHash: string | null) => left.filter((key) => key.userHash === userHash).length
+    expect([countOf(null), countOf(ada)]).toEqual([30, 10])
+  })
+
   it('idempotency keys: that of a user is kept with the user, by every kind of write', async ({ engine }) => {
     const { tenant, table } = await makeFixture(engine)
     const user = userOf(tenant, await markOf(engine))

@@ -70,8 +70,14 @@ afterEach(() => {
   clock.release()
 })
 
+/** The user of a stream, and how the token is looked up. */
+interface OfUser {
+  user?: { shareSeq: number }
+  authenticate?: () => Promise<void>
+}
+
 /** A stream of what comes from now on, or after an entry, with the text that its reader has taken. */
-const open = async (hash?: string, after = log.head().seq) => {
+const open = async (hash?: string, after = log.head().seq, { user, authenticate }: OfUser = {}) => {
   const key = { id: 'k1', seq: 1 }
   const engine = { changes: log }
   const cursors = { encode: ({ after }: { after: number }) => `id-${after}` }
@@ -80,12 +86,12 @@ const open = async (hash?: string, after = log.head().seq) => {
     ...{ request: new Request('http://127.0.0.1/'), requestId: 'r', signal: new AbortController().signal, nowMs },
     // Whether the table is still there cannot be told for now.
     access: {
-      apiKey: { ...key, orgId: 1 },
+      apiKey: { ...key, orgId: 1, user },
       get engine(): never {
         throw new CubbyError('unavailable', 'The store cannot be read now.')
       },
     },
-    authenticate: () => {},
+    authenticate: authenticate ?? (() => {}),
     turn: async () => {},
     now: () => nowMs,
   }
@@ -150,6 +156,25 @@ describe('a stream that begins', () => {
     log.add('a')
     await eventually('the change comes', () => stream.text.includes('event: delete') || undefined)
   })
+})
+
+test('streams of many users whose tokens have ended end together: none waits for the look-up of another', async () => {
+  const [held, users] = [Promise.withResolvers<void>(), 40]
+  let asked = 0
+  const authenticate = (): Promise<void> => {
+    asked++
+    return held.promise
+  }
+  const streams = await Promise.all(
+    Array.from({ length: users }, (_, shareSeq) => open(undefined, 0, { user: { shareSeq }, authenticate })),
+  )
+  for (const stream of streams) stream.takeAll()
+  await pass(1_000)
+  await eventually('all tokens are looked up', () => pass(0).then(() => asked === users || undefined))
+  held.reject(new CubbyError('revoked_token', 'The user token has been revoked.'))
+  for (const stream of streams) {
+    await eventually('its end', () => pass(0).then(() => stream.text.includes('revoked_token') || undefined))
+  }
 })
 
 describe('silence', () => {

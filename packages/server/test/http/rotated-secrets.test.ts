@@ -3,6 +3,7 @@ import type { Api, Json, Server } from '../harness.ts'
 import { eventually, startServer } from '../harness.ts'
 import { makeBucket, type TestBucket } from './bucket.ts'
 import { makeTable, ok, refused, type TestTable, useService } from './service.ts'
+import { asUser } from './user.ts'
 
 // A backup contains the secret that signs URLs. Without an end of its use, who reads one can read every file for ever.
 
@@ -109,6 +110,22 @@ describe('cubby secrets rotate', () => {
     }
     expect(await readUrl(await urlOf(bucket))).toEqual(read)
     expect(await resume(table, await cursorsOf(table))).toEqual([200, 200])
+  })
+
+  test('user tokens, and the URLs that they have signed, go on; --now ends them', async () => {
+    const { api, path } = bucket
+    const user = await asUser(api, 'ada', [{ db: 'app', bucket: path.split('/').at(-1)!, can: 'read' }])
+    const url = await urlOf({ api: user, path })
+    const expectValid = async (): Promise<void> => {
+      ok(await user.get('/api/tokens/self'))
+      expect(await readUrl(url)).toEqual(read)
+    }
+    await expectValid()
+    await rotate()
+    await expectValid()
+    await rotate('--now')
+    refused(await user.get('/api/tokens/self'), 401, 'invalid_token')
+    expect(await readUrl(url)).toEqual(invalid)
   })
 
   test('says what it did', async () => {

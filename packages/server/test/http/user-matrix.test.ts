@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { routedOperations } from '../../src/operations/catalogue.ts'
 import type { Api, ApiResponse, Json } from '../harness.ts'
+import { openStream } from './event-stream.ts'
 import { inParallel, ok, useService } from './service.ts'
 import { asUser } from './user.ts'
 
@@ -84,6 +85,7 @@ const task = '/v1/app/_tasks/mail'
 const batch = (...operations: Json[]): Json => ({ operations })
 const put = (hashKey: string): Json => ({ op: 'put', hashKey, data: {} })
 const inNotes = (operation: Json): Json => ({ ...operation, table: 'notes' })
+const inOthers = (operation: Json): Json => ({ ...operation, table: 'others' })
 const addRun = { op: 'run', task: 'mail', payload: {} }
 const finish = { op: 'finish', task: 'mail', run: 'run_x', lease: 'lease_x' }
 
@@ -130,6 +132,15 @@ const rows: Row[] = [
   ['applyDatabaseBatch', 'POST', '/v1/app/_batch', batch(inNotes(put('ada:1'))), writesAda1],
   ['applyDatabaseBatch', 'POST', '/v1/app/_batch', batch(inNotes(put('bob:1'))), writesBob1],
   ['applyDatabaseBatch', 'POST', '/v1/app/_batch', batch(inNotes(put('ada:1')), inNotes(put('bob:1'))), ['tableW']],
+  [
+    'applyDatabaseBatch',
+    'POST',
+    '/v1/app/_batch',
+    batch(inOthers(put('ada:1'))),
+    ['otherTable', 'hashOfOtherTable', 'beginningOfOtherTable'],
+  ],
+  ['applyDatabaseBatch', 'POST', '/v1/app/_batch', batch(inNotes(put('ada:1')), inOthers(put('ada:1'))), []],
+  ['applyDatabaseBatch', 'POST', '/v1/app/_batch', batch(inOthers(put('ada:1')), inNotes(put('ada:1'))), []],
   ['applyDatabaseBatch', 'POST', '/v1/app/_batch', batch(addRun), ['run']],
   ['applyDatabaseBatch', 'POST', '/v1/app/_batch', batch({ ...addRun, id: 'a' }), []],
   ['applyDatabaseBatch', 'POST', '/v1/app/_batch', batch({ ...addRun, key: 'a' }), []],
@@ -177,6 +188,7 @@ const rows: Row[] = [
   ['runTask', 'POST', `${task}/run`, { delaySeconds: 1 }, []],
   ['applyTaskBatch', 'POST', `${task}/batch`, batch(addRun), ['run']],
   ['applyTaskBatch', 'POST', `${task}/batch`, batch({ ...addRun, id: 'a' }), []],
+  ['applyTaskBatch', 'POST', `${task}/batch`, batch({ ...addRun, task: 'others' }), []],
   ['applyTaskBatch', 'POST', `${task}/batch`, batch(addRun, finish), []],
   ['getRun', 'GET', `${task}/runs/run_x`, undefined, ['run']],
   ['cancelRun', 'POST', `${task}/runs/run_x/cancel`, undefined, ['run']],
@@ -285,6 +297,72 @@ describe('each grant allows these requests and no others, whatever exists', () =
       expect([name, isRefused(there, method)]).toEqual([name, false])
       // What is allowed works, or says why the request itself cannot: it is never a fault of the server.
       expect([name, answer.status < 500 && ![401, 403].includes(answer.status)]).toEqual([name, true])
+    })
+    expect(found.sort()).toEqual([...allowed].sort())
+  })
+
+  test('the path is judged first, then the fields, then what they say', async () => {
+    const { server } = service
+    const { key } = await asUser(service.api, 'ada', [right.hashW, right.prefixW])
+    const cases: [method: string, path: string, body: string | undefined, code: string][] = [
+      ['PUT', '/v1/app/others', '{', 'not_granted'],
+      ['PUT', '/v1/App/notes', '{', 'not_granted'],
+      ['PUT', table, '{', 'invalid_json'],
+      ['PUT', table, '{"hashKey":"bob:1"}', 'invalid_request'],
+      ['PUT', table, '{"hashKey":"bob:1","data":{"status":[]}}', 'not_granted'],
+      ['PUT', table, '{"hashKey":"ada:1","data":{"status":[]}}', 'invalid_index_value'],
+      ['GET', `${table}/bob:1?x=1`, undefined, 'not_granted'],
+      ['GET', `${table}/ada:1?x=1`, undefined, 'invalid_request'],
+      ['PUT', '/api/collections/app.notes/items/bob:1', '{', 'not_granted'],
+      ['PUT', '/api/collections/app.notes/items/ada:1', '{', 'invalid_json'],
+      ['PATCH', `${files}/bob/b`, '{', 'not_granted'],
+      ['PATCH', `${files}/ada/a`, '{', 'invalid_json'],
+      ['POST', `${files}/query`, '{"prefix":5}', 'invalid_request'],
+      ['POST', '/v1/app2/_batch', '{', 'not_granted'],
+      ['POST', '/v1/app/_batch', '{', 'invalid_json'],
+      ['POST', `${task}/run`, '{', 'not_granted'],
+    ]
+    for (const [method, path, body, code] of cases) {
+      const headers = { 'content-type': 'application/json' }
+      const answer = await server.request(method, path, { key, headers, ...(body === undefined ? {} : { body }) })
+      expect([method, path, body, answer.body.error.code]).toEqual([method, path, body, code])
+    }
+  })
+
+  test('every key of a find and every operation of a batch is judged, the last too', async () => {
+    const user = await asUser(service.api, 'ada', [right.hashW])
+    const records = (hashKeys: string[]): Json[] => hashKeys.map((hashKey, i) => ({ hashKey, rangeKey: `none-${i}` }))
+    const deletions = (hashKeys: string[]): Json[] => records(hashKeys).map((key) => ({ op: 'delete', ...key }))
+    const requests: [path: string, most: number, list: string, bodyOf: (hashKeys: string[]) => Json][] = [
+      [`${table}/find`, 100, 'keys', (hashKeys) => ({ keys: records(hashKeys) })],
+      [`${table}/batch`, 25, 'operations', (hashKeys) => batch(...deletions(hashKeys))],
+      ['/v1/app/_batch', 100, 'operations', (hashKeys) => batch(...deletions(hashKeys).map(inNotes))],
+    ]
+    for (const [path, most, list, bodyOf] of requests) {
+      const own = Array<string>(most - 1).fill('ada:1')
+      ok(await user.post(path, bodyOf([...own, 'ada:1'])))
+      const { error } = (await user.post(path, bodyOf([...own, 'bob:1']))).body
+      expect([path, error.code, error.field]).toEqual([path, 'not_granted', `${list}[${most - 1}]`])
+    }
+  })
+
+  const streams: [body: Json, allowed: readonly GrantName[]][] = [
+    [{ hash: 'ada:1' }, readsAda1],
+    [{ hash: 'bob:1' }, readsBob1],
+    [{}, wholeTable],
+  ]
+  test.each(streams)('a stream of changes %p', async (body, allowed) => {
+    const found: string[] = []
+    await inParallel(Object.entries(grants), 8, async ([name, grant]) => {
+      // Each is another user: one may have 16 streams.
+      const { key } = await asUser(service.api, name, [grant])
+      const stream = await openStream(service.server, table, { key, body })
+      if (stream.status === 200) found.push(name)
+      else {
+        await stream.ended()
+        expect([name, stream.status, JSON.parse(stream.text).error.code]).toEqual([name, 403, 'not_granted'])
+      }
+      stream.close()
     })
     expect(found.sort()).toEqual([...allowed].sort())
   })

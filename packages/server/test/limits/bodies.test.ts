@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { bodiesInFlightBytesMax, bodyMsMax } from '../../src/core/limits.ts'
 import { eventually, type Server, startServer } from '../harness.ts'
 import { makeTable, ok, refused, type TestTable } from '../http/service.ts'
+import { asUser } from '../http/user.ts'
 import { connectRaw, type RawConnection, rawRequest } from '../raw-connection.ts'
 import { jumpMs } from './serve-moved.ts'
 
@@ -40,14 +41,18 @@ describe('bodies in flight are bounded in total', () => {
   const empty = '{"operations":[{"op":"delete","hashKey":"none"}]}'
 
   /** A batch of which the head and one byte have arrived. */
-  const beginBatch = async (headers: [string, string][], first: string | Uint8Array): Promise<RawConnection> => {
+  const beginBatch = async (
+    headers: [string, string][],
+    first: string | Uint8Array,
+    { key } = table.api,
+  ): Promise<RawConnection> => {
     const connection = await server.connect()
-    connection.send(rawRequest(server, 'POST', `${table.path}/batch`, { key: table.api.key, headers }))
+    connection.send(rawRequest(server, 'POST', `${table.path}/batch`, { key, headers }))
     connection.send(first)
     return connection
   }
 
-  const tryLargeBatch = () => table.api.post(`${table.path}/batch`, empty.padEnd(batchMax - 1))
+  const tryLargeBatch = (api = table.api) => api.post(`${table.path}/batch`, empty.padEnd(batchMax - 1))
 
   test('only received bytes count: declared lengths alone block nobody', async () => {
     const many = Math.floor((2 * bodiesInFlightBytesMax) / batchMax)
@@ -72,6 +77,22 @@ describe('bodies in flight are bounded in total', () => {
     await table.put('small', { fits: true })
     for (const connection of open) connection.close()
     await eventually('room for a large one', async () => ((await tryLargeBatch()).status === 200 ? true : undefined))
+  })
+
+  test('each user has a share like that of a key: who has used it up takes nothing from other users and the key', async () => {
+    const grants = [{ db: table.db, table: table.name, can: 'write' }]
+    const [ada, bob] = [await asUser(table.api, 'ada', grants), await asUser(table.api, 'bob', grants)]
+    const open = await Promise.all(
+      Array.from({ length: 7 }, () => beginBatch([['Content-Length', String(batchMax)]], '{', ada)),
+    )
+    const answers = open.map((connection) => connection.answer())
+    for (const answer of answers) answer.catch(() => {})
+    const part = Buffer.alloc(mib, ' ')
+    for (let sent = 0; sent < 11; sent++) for (const connection of open) connection.send(part)
+    refused(await Promise.any(answers), 503, 'unavailable')
+    for (const api of [bob, table.api]) ok(await tryLargeBatch(api))
+    for (const connection of open) connection.close()
+    await eventually('room for a large one', async () => ((await tryLargeBatch(ada)).status === 200 ? true : undefined))
   })
 
   test('and where none is declared', async () => {

@@ -8,11 +8,11 @@ import { storeFlags, withStore } from '../target/store.ts'
 
 export const secretsRotateCommand: CliCommand = {
   name: 'secrets rotate',
-  summary: 'replace the secret that signs URLs and seals cursors',
+  summary: 'replace the secret of URLs, cursors and user tokens',
   details: `Use it when somebody may have read a backup or a copy of the store: with the secret in it they can sign
-URLs of files. When the command ends, running servers use the new secret. Signed URLs and cursors of an
-earlier secret are accepted for 7 days after its rotation, those of ${earlierSecretsMax} earlier ones at most. API keys, and the
-secrets that sign pushes of tasks, stay as they are.`,
+URLs of files and make user tokens. When the command ends, running servers use the new secret. What an
+earlier one has signed or sealed is accepted for 7 days after its rotation, of ${earlierSecretsMax} earlier ones at most. API
+keys, and the secrets that sign pushes of tasks, stay as they are.`,
   example: 'cubby secrets rotate',
   flags: {
     ...storeFlags,
@@ -29,10 +29,10 @@ secrets that sign pushes of tasks, stay as they are.`,
       await Bun.sleep(secretLeadMs)
       const earlier = secrets.slice(1).map((_, i) => ({ acceptedUntil: acceptedUntilMs(secrets, i + 1) }))
       if (args.flag('json')) printJson({ rotatedAt: next.beginsAtMs, earlier })
-      else if (endsEarlier) printLine('rotated: signed URLs and cursors from before are no longer accepted')
+      else if (endsEarlier) printLine('rotated: signed URLs, cursors and user tokens from before are no longer accepted')
       else
         printLine(
-          `rotated: signed URLs and cursors from before are accepted until ${showTime(earlier[0]!.acceptedUntil)}`,
+          `rotated: signed URLs, cursors and user tokens from before are accepted until ${showTime(earlier[0]!.acceptedUntil)}`,
         )
       return 0
     }),

@@ -1,5 +1,13 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { type Grant, grantedBytes, type Need, parseGrants } from '../../../src/core/tokens/grants.ts'
+import {
+  couldAllow,
+  type Grant,
+  grantedBytes,
+  indexGrants,
+  type Need,
+  type PathNeed,
+  parseGrants,
+} from '../../../src/core/tokens/grants.ts'
 import { runsOf } from '../../harness.ts'
 import { Random, testSeed } from '../../model/random.ts'
 import { refused } from '../refusal.ts'
@@ -58,7 +66,7 @@ const randomGrant = (random: Random): Grant => {
   }
 }
 
-const randomNeed = (random: Random): Need => {
+const randomNeed = (random: Random): Exclude<Need, { of: 'nothing' }> => {
   const db = random.pick(names)
   const can = random.pick(['read', 'write'] as const)
   switch (random.int(0, 4)) {
@@ -100,6 +108,20 @@ const lineOf = (need: Need): string => {
   }
 }
 
+/** What the path of a request with that need says; `key`: it names the hash key, or the file, too. */
+const pathOf = (
+  need: Exclude<Need, { of: 'nothing' }>,
+  key?: string,
+): PathNeed & { of: 'table' | 'bucket' | 'task' } => {
+  const { db } = need
+  if (need.of === 'task') return { of: 'task', can: 'read', db, name: need.task }
+  if (need.of === 'file') return { of: 'bucket', can: need.can, db, name: need.bucket, key }
+  return { of: 'table', can: need.of === 'index' ? 'read' : need.can, db, name: need.table, key }
+}
+
+const keyOf = (need: Need): string | undefined =>
+  need.of === 'table' ? need.hash : need.of === 'file' ? need.name : undefined
+
 const exactly = (text: string): string =>
   text.replaceAll(/[^A-Za-z0-9 ]/gu, (found) => `\\u{${found.codePointAt(0)!.toString(16)}}`)
 
@@ -138,9 +160,16 @@ describe('what grants allow', () => {
       const matching = picked.filter(({ pattern }) => pattern.test(line)).map(({ grant }) => grant)
       const bytes = matching.map((grant) => ('sizeMax' in grant && grant.sizeMax) || Number.POSITIVE_INFINITY)
       const expected = matching.length === 0 ? undefined : Math.max(...bytes)
-      const found = grantedBytes(grants, need)
+      const { of, db, name } = pathOf(need)
+      // A token of many grants has them by what they are on.
+      const candidates = indexGrants(grants)(of, db, name)
+      const found = grantedBytes(candidates, need)
       if (found !== expected) throw new Error(`seed ${seed}: ${JSON.stringify({ grants, need, found, expected })}`)
-      if (found !== undefined) allowed++
+      if (found === undefined) continue
+      allowed++
+      // The look at the path comes first, and refuses nothing of it.
+      const passed = [undefined, keyOf(need)].map((key) => couldAllow(candidates, pathOf(need, key)))
+      if (passed.includes(false)) throw new Error(`seed ${seed}: ${JSON.stringify({ grants, need, passed })}`)
     }
     // Neither nearly all nor nearly none.
     expect(allowed).toBeGreaterThan(runsOf(100_000) * 0.1)

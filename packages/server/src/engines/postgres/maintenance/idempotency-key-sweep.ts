@@ -85,8 +85,9 @@ export class IdempotencyKeySweep {
     const beforeMs = nowMs - idempotencyKeyMs - sweepGraceMs + 1
     const removed = await this.#remove(bind(findOldKeys, beforeMs, rowsMax), beforeMs)
     if (removed > 0) return removed
-    const excess = await this.#excess.step(nowMs, rowsMax, keysMax)
-    return excess > 0 ? excess : this.#excessOfUsers.step(nowMs, rowsMax, keysOfUserMax)
+    // Users with too many come first: otherwise one of them would push out the keys of everybody else.
+    const ofUsers = await this.#excessOfUsers.step(nowMs, rowsMax, keysOfUserMax)
+    return ofUsers > 0 ? ofUsers : this.#excess.step(nowMs, rowsMax, keysMax)
   }
 
   /** Returns the number of keys that were found: another process may have removed them. */

@@ -49,8 +49,9 @@ export class IdempotencyKeySweep {
       const oldest = this.#oldestOfNext()
       if (oldest === undefined) {
         this.#lastOrgId = 0
-        const removed = await this.#excess.step(nowMs, rowsMax, keysMax)
-        return removed > 0 ? removed : this.#excessOfUsers.step(nowMs, rowsMax, keysOfUserMax)
+        // Users with too many come first: otherwise one of them would push out the keys of everybody else.
+        const ofUsers = await this.#excessOfUsers.step(nowMs, rowsMax, keysOfUserMax)
+        return ofUsers > 0 ? ofUsers : this.#excess.step(nowMs, rowsMax, keysMax)
       }
       // A failed removal is passed over until the next round.
       this.#lastOrgId = oldest.orgId
