@@ -330,6 +330,20 @@ test('a log that has lost its counter takes no write, and verify names it', asyn
   await expectSound(engine)
 })
 
+test.each([
+  ['cubby_change where seq = 3', 'has gaps: 3 entries from 1 to 4'],
+  ['cubby_change where seq = 4', 'counts to 4, its newest entry is 3'],
+  ['cubby_change where true', 'has no entry'],
+])('verify finds what is lost of a log: delete from %s', async (lost, finding) => {
+  const engine = await open()
+  const [fixture] = await makeLogs(engine, engine)
+  const { id } = fixture.table
+  for (const key of ['a', 'b', 'c']) await fixture.put(key)
+  await server.query(`delete from ${lost} and table_id = ${id}`, url)
+  expect(await Array.fromAsync(engine.maintenance.check())).toEqual([`the log of table ${id} ${finding}`])
+  await server.empty(url)
+})
+
 // The database has one clock for all processes. One whose own clock is wrong must not remove what was promised to be kept.
 test('a process whose clock is a year ahead sweeps by the clock of the database', async () => {
   const engine = await openPostgresEngine({ url, leaseMs: 50 })

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import type { LogPlace } from '../../src/core/changes/log-entry.ts'
-import { keepHoursMax, sweepGraceMs } from '../../src/core/limits.ts'
+import { changesLookedAtMax, keepHoursMax, sweepGraceMs } from '../../src/core/limits.ts'
 import { walkAfter } from '../../src/core/records/scan.ts'
 import type { Table } from '../../src/store/tables.ts'
 import { type Case, expectSound } from '../engine-conformance.ts'
@@ -279,6 +279,35 @@ export const changeCases = (it: Case): void => {
     const before = { after: 2, seen: head, hash: undefined, withData: true, changesMax: 9 }
     expect(await engine.changes.read(loaded, before, startMs)).toBeUndefined()
     await expectSound(engine)
+  })
+
+  it('changes: a page looks at 10,000 entries at most, and the next goes on behind them', async ({ engine }) => {
+    const { table, start } = await makeLog(engine)
+    // Puts of records that are gone, and a delete.
+    const changes = Array.from({ length: changesLookedAtMax + 1 }, (_, n) => {
+      const [hashKey, kind] = n < changesLookedAtMax ? (['many', 1] as const) : (['rare', 2] as const)
+      return {
+        tableId: table.id,
+        seq: start.seq + n + 1,
+        atMs: startMs,
+        kind,
+        hashKey,
+        rangeKey: '#',
+        version: startMs,
+      }
+    })
+    for (let at = 0; at < changes.length; at += 1_000) {
+      await engine.transfer.load({ changes: changes.slice(at, at + 1_000) })
+    }
+    for (const hash of [undefined, 'rare']) {
+      const page = await readAfter(engine, table, start, { hash })
+      const { place, head } = page
+      expect([page.changes.length, place.seq, head.seq]).toEqual([
+        ...[0, start.seq + changesLookedAtMax, start.seq + changesLookedAtMax + 1],
+      ])
+      const last = await readAfter(engine, table, place, { hash })
+      expect([last.place, last.changes.map(shown)]).toEqual([head, ['delete rare@0']])
+    }
   })
 
   it('changes: those who follow a table are told of its commits, until they stop', async ({ engine }) => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { FeedPlace } from '../../src/core/changes/changes-cursor.ts'
 import { CubbyError } from '../../src/core/errors.ts'
 import { streamIdleMsMax, streamMsMax, streamSilenceMs } from '../../src/core/limits.ts'
 import { noRangeKey } from '../../src/core/records/record-key.ts'
@@ -57,13 +58,15 @@ const keyOf = (change: Change): string => (change.op === 'put' ? change.record :
 
 let clock: HeldClock
 let log: TestLog
+let turns: Turns
 let feeds: Feeds
 let nowMs = 0
 beforeEach(() => {
   clock = holdClock()
   log = new TestLog()
+  turns = new Turns()
   nowMs = 1_000_000
-  feeds = new Feeds(log as never, new Turns(), new UserWaits(), { now: () => nowMs, log: () => {} })
+  feeds = new Feeds(log as never, turns, new UserWaits(), { now: () => nowMs, log: () => {} })
 })
 afterEach(() => {
   feeds.stop()
@@ -80,7 +83,14 @@ interface OfUser {
 const open = async (hash?: string, after = log.head().seq, { user, authenticate }: OfUser = {}) => {
   const key = { id: 'k1', seq: 1 }
   const engine = { changes: log }
-  const cursors = { encode: ({ after }: { after: number }) => `id-${after}` }
+  /** The newest entry that each of its places knows of, by `after`. */
+  const seen = new Map<number, number>()
+  const cursors = {
+    encode: (place: FeedPlace) => {
+      seen.set(place.after, place.seen.seq)
+      return `id-${place.after}`
+    },
+  }
   const reader = { engine, table, query: { hash, withData: true }, keySeq: key.seq }
   const exchange = {
     ...{ request: new Request('http://127.0.0.1/'), requestId: 'r', signal: new AbortController().signal, nowMs },
@@ -100,7 +110,14 @@ const open = async (hash?: string, after = log.head().seq, { user, authenticate 
   const body = await feeds.stream({ ...options, errorBody: ({ code }: CubbyError) => code } as never)
   const taking = body.getReader()
   const leave = () => taking.cancel()
-  const stream = { text: '', end: undefined as string | undefined, take: async () => {}, takeAll: () => {}, leave }
+  const stream = {
+    text: '',
+    end: undefined as string | undefined,
+    take: async () => {},
+    takeAll: () => {},
+    leave,
+    seen,
+  }
   stream.take = async () => {
     const { value, done } = await taking.read().catch(() => ({ value: undefined, done: 'cut' }))
     if (value !== undefined) stream.text += new TextDecoder().decode(value)
@@ -175,6 +192,69 @@ test('streams of many users whose tokens have ended end together: none waits for
   for (const stream of streams) {
     await eventually('its end', () => pass(0).then(() => stream.text.includes('revoked_token') || undefined))
   }
+})
+
+/** Holds the next read of all streams of the table, with what it has found. */
+const holdNextRead = (): { release(): void } => {
+  const { read } = log
+  const held = Promise.withResolvers<void>()
+  log.read = ((...request: Parameters<typeof read>) => {
+    const page = read(...request)
+    if (request[1].changesMax === 0) return page
+    log.read = read
+    return held.promise.then(() => page)
+  }) as never
+  return { release: held.resolve }
+}
+
+describe('a stream that begins while the log is read for others', () => {
+  test('reads itself what they do not want', async () => {
+    const { stream: other } = await openTaking('a')
+    const { release } = holdNextRead()
+    log.add('b')
+    await pass(0)
+    const stream = await open(undefined, 0)
+    stream.takeAll()
+    await pass(0)
+    release()
+    await eventually('it is ready', () => stream.text.includes('ready') || undefined)
+    expect(stream.text).toContain('event: delete\ndata: {"op":"delete","hashKey":"b","deletedAt":1}\nid: id-1\n\n')
+    expect(other.text).toBe('')
+  })
+
+  test('and has seen more than that reads, has ids that say so', async () => {
+    await openTaking()
+    const { release } = holdNextRead()
+    log.add('a')
+    await pass(0)
+    for (let n = 0; n < 4; n++) log.add(`b${n}`)
+    const stream = await open(undefined, 0)
+    stream.takeAll()
+    await pass(0)
+    release()
+    await eventually('it is ready', () => stream.text.includes('ready') || undefined)
+    expect([...stream.seen]).toEqual([1, 2, 3, 4, 5].map((after) => [after, 5]))
+  })
+
+  test('reads itself what is being given to them', async () => {
+    for (let n = 0; n < 40; n++) await openTaking()
+    const [giving, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let asked = 0
+    // The first turn is for the read.
+    Object.defineProperty(turns, 'isFree', { get: () => ++asked === 1, configurable: true })
+    turns.wait = () => {
+      giving.resolve()
+      return held.promise as never
+    }
+    log.add('a')
+    await giving.promise
+    const stream = await open(undefined, 0)
+    stream.takeAll()
+    await pass(0)
+    held.resolve()
+    await eventually('it is ready', () => stream.text.includes('ready') || undefined)
+    expect(stream.text).toContain('event: delete')
+  })
 })
 
 describe('silence', () => {

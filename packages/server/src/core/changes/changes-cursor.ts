@@ -10,8 +10,8 @@ export interface FeedPlace {
   /** The entry after which it reads on. */
   after: number
   /**
-   * The newest place that it knows of, at `after` or later: a walk reads records as they are now. If the log has another entry
-   * there, the store has gone back.
+   * The newest place that it knows of, at `after` or later: a walk reads records as they are now, and a page of the log leaves
+   * out what was written again later. If the log has another entry there, the store has gone back.
    */
   seen: LogPlace
   /** Set during the walk from the start: the record that was read last, or null before the first. */
