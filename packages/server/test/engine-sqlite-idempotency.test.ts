@@ -189,13 +189,15 @@ test('removed keys are new again, wherever they were; none of their entries stay
   }
 })
 
-test('verify finds a key that is not in the index, and an entry of a key that is gone', async () => {
+test('verify finds a key that is not in the index or has no result, and an entry of a key that is gone', async () => {
   keepAll(numbered(0, count))
   expect(await findings()).toEqual([])
+  db.run(`UPDATE idempotency_keys SET result = substr(result, 2) WHERE id = 5`)
   db.run('DELETE FROM idempotency_key_index WHERE id = 7')
   db.run('DELETE FROM idempotency_keys WHERE id = 9')
   expect(await findings()).toEqual([
     'idempotency key 7 is not in its index',
+    'idempotency key 5: its result is not JSON',
     'the index of idempotency keys has a wrong entry for 9',
   ])
 })

@@ -271,10 +271,14 @@ export const isPackedLoad = (headers: Headers): boolean => {
   })
 }
 
+export const announcesBody = (headers: Headers): boolean => {
+  const length = headers.get('content-length')
+  return (length !== null && Number(length) !== 0) || headers.has('transfer-encoding')
+}
+
 /** Rejects a body of a request that takes none: it would be ignored. */
 export const refuseBody = (headers: Headers): void => {
-  const length = headers.get('content-length')
-  if ((length === null || Number(length) === 0) && !headers.has('transfer-encoding')) return
+  if (!announcesBody(headers)) return
   refuseOtherTypes(headers)
   throw new CubbyError('invalid_request', 'This request takes no body.', {
     hint: 'Send it without one; keys go in the path, conditions in If-Match.',

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { IdempotencyScope, OnceRequest } from '../operations/access.ts'
 import type { TokenUser } from '../store/api-keys.ts'
+import { announcesBody } from './body.ts'
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex')
 
@@ -10,6 +11,9 @@ const targetOf = (url: string): string => url.slice(url.indexOf('/', url.indexOf
 /** A UUID of version 7 begins with its time in 13 characters. */
 const orderedCharacters = 13
 
+/** The body of a request that was refused before it was read. It is not JSON, so no request that was applied has it. */
+const unreadBody = '(unread)'
+
 /** The idempotency key of a request. Of its text only the first characters are kept. */
 export class KeyedRequest implements OnceRequest {
   isReplayed = false
@@ -17,7 +21,7 @@ export class KeyedRequest implements OnceRequest {
   readonly #key: string
   readonly #owner: string
   readonly #request: Request
-  #body = ''
+  #body: string
   #requestHash: string | undefined
 
   /** A key that comes with a user token is that user's alone. */
@@ -25,6 +29,7 @@ export class KeyedRequest implements OnceRequest {
     this.#key = key
     this.#owner = user === undefined ? '' : `${user.mark.userHash}\n`
     this.#request = request
+    this.#body = announcesBody(request.headers) ? unreadBody : ''
   }
 
   noteBody(text: string): void {

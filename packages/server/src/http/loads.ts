@@ -6,7 +6,7 @@ import { splitLines } from '../core/text/lines.ts'
 import { requireTable } from '../operations/lifecycle.ts'
 import { type LoadOptions, type LoadOutput, type LoadSender, RecordLoad } from '../operations/records/record-load.ts'
 import { cutShort, loadInterrupted, loadStalled } from './body-faults.ts'
-import { unpackGzip } from './unpack-gzip.ts'
+import { unpackBody } from './unpack-body.ts'
 import { UploadProgress } from './upload-body.ts'
 
 /** A request whose body is a load. */
@@ -71,7 +71,7 @@ export class Loads {
       this.lines.skipped += skipped
     })
     const body = request.readLoad(progress)
-    const blocks = splitLines(isGzip ? unpackGzip(body) : body, loadLineBytesMax)
+    const blocks = splitLines(isGzip ? unpackBody(body) : body, loadLineBytesMax)
     try {
       return await request.withoutIdleTimeout(() => load.run(blocks))
     } finally {

@@ -107,6 +107,8 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
   { methods: 'PATCH', path: '/v1/:db/:table/query', say: patched },
   { methods: 'PATCH', path: '/v1/:db/:table/find', say: patched },
   { methods: 'PATCH', path: '/v1/:db/:table/restore', say: patched },
+  { methods: 'PATCH', path: '/v1/:db/:table/load', say: patched },
+  { methods: 'PATCH', path: '/v1/:db/:table/changes', say: patched },
   { methods: 'POST PUT', path: '/v1/:db', say: tableCreated },
   { methods: 'DELETE', path: '/v1/:db', say: tablesDeleted },
   { methods: 'POST', path: item, say: itemWritten },

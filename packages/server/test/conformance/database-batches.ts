@@ -59,6 +59,30 @@ export const databaseBatchCases = (it: Case): void => {
     expect(await orders!.names(timeScan())).toEqual(['o-1'])
   })
 
+  it('batches over tables: a condition of any table is judged before all patches', async ({ engine }) => {
+    const tenant = await makeTenant(engine)
+    const [stock, names] = await Promise.all(
+      ['stock', 'names'].map((name) => makeFixture(engine, {}, { tenant, name })),
+    )
+    await stock!.put('cup', { data: { n: 3 } })
+    const tooMany = { increment: { '/n': { by: -4, min: 0 } } }
+    const apply = (condition: Condition) =>
+      engine.runs.applyBatch(
+        tenant.caller,
+        {
+          parts: [
+            { table: stock!.table, records: [patchOf(stock!.table, 'cup', tooMany, { prefix: 'operations[0].' })] },
+            { table: names!.table, records: [checkOf('ada', condition)] },
+          ],
+          tasks: [],
+        },
+        startMs,
+      )
+    expect(await apply({ version: 1 })).toEqual({ applied: false, failedPart: 1, failedRecord: 0, current: undefined })
+    const refused = await apply('absent').catch((error: unknown) => error)
+    expect(refused).toMatchObject({ field: 'operations[0].increment["/n"]' })
+  })
+
   it('batches over tables: checks', async ({ engine }) => {
     const fixture = await makeFixture(engine)
     const version = await fixture.put('a')

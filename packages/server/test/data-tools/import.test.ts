@@ -211,6 +211,10 @@ describe('lines', () => {
     const cut = await importing([file])
     expect(cut.exitCode).toBe(1)
     expect(linesOf(cut.stderr).at(-1)).toMatch(/^cubby: .*cut\.ndjson\.gz is damaged or cut short/)
+    // What comes after a zero is not unpacked.
+    const broken = await importing(['-'], { stdin: Buffer.concat([packed, Buffer.alloc(1), packed]) })
+    expect(broken.exitCode).toBe(1)
+    expect(linesOf(broken.stderr).at(-1)).toMatch(/^cubby: standard input is damaged or cut short: a zero follows/)
   })
 
   test('without names go where --db and --table say', async () => {

@@ -298,6 +298,16 @@ describe('another request with a used key is refused, and nothing is applied', (
     expect(isReplay(await put(withKey(key, { prefer: 'return=minimal', 'x-request-id': 'other' })))).toBe(true)
   })
 
+  test('with a body that is refused unread, after a request without one', async () => {
+    const { id } = await createKey(service.api)
+    const key = freshKey()
+    const roll = (body?: string, headers = {}) => service.api.post(`/api/keys/${id}/roll`, body, withKey(key, headers))
+    expect((await roll()).status).toBe(201)
+    refused(await roll('{}', { 'content-type': 'text/plain' }), 422, 'idempotency_key_reused')
+    refused(await roll(' '.repeat(100_000)), 422, 'idempotency_key_reused')
+    expect(isReplay(await roll())).toBe(true)
+  })
+
   test('elsewhere the same text is another key, whichever API key sends it', async () => {
     const key = withKey(freshKey())
     const second = await makeTable(service.api)

@@ -226,6 +226,30 @@ describe('gzip', () => {
     }
     expect(refused(await load('no gzip', '', packed), 400, 'invalid_request').count).toBe(0)
   })
+
+  test('with a zero after a member is broken: the lines of later members would be lost without an error', async () => {
+    const [first, second] = [numbered(2), numbered(2)].map((lines) => Bun.gzipSync(Buffer.from(lines.join('\n'))))
+    const zeros = Buffer.alloc(100)
+    const broken = Buffer.from(second!)
+    broken[0] = 0
+    for (const rest of [[broken], [zeros], [zeros, second!]]) {
+      const body = Buffer.concat([first!, ...rest])
+      const { message } = refused(await load(body, '', packed), 400, 'invalid_request', 'Content-Encoding')
+      expect(message).toContain('zero')
+      // The members may arrive apart from each other.
+      const connection = await connectRaw(service.server.port)
+      const headers: [string, string][] = [
+        ['Content-Length', String(body.length)],
+        ['Content-Encoding', 'gzip'],
+      ]
+      connection.send(rawRequest(service.server, 'POST', `${table.path}/load`, { key: table.api.key, headers }))
+      connection.send(first!)
+      await Bun.sleep(20)
+      connection.send(Buffer.concat(rest))
+      refused(await connection.answer(), 400, 'invalid_request', 'Content-Encoding')
+      connection.close()
+    }
+  })
 })
 
 describe('what the head decides', () => {

@@ -110,11 +110,11 @@ describe('and others that are tried often', () => {
   attempts({
     'POST of a record by its path': near('POST /v1/app/orders/ada', noMethod, 'PUT /v1/app/orders', put),
     'PATCH of a record': near('PATCH /v1/app/orders/ada', noMethod, 'PATCH /v1/app/orders', patch),
-    'PATCH of a record whose key is a verb': near(
-      'PATCH /v1/app/orders/query',
-      noMethod,
-      'PATCH /v1/app/orders',
-      patch,
+    ...Object.fromEntries(
+      ['query', 'find', 'restore', 'load', 'changes'].map((verb) => [
+        `PATCH of a record whose key is ${verb}`,
+        near(`PATCH /v1/app/orders/${verb}`, noMethod, 'PATCH /v1/app/orders', patch),
+      ]),
     ),
     'PATCH of a record with a range key': near('PATCH /v1/app/orders/ada/r', noMethod, 'PATCH /v1/app/orders', patch),
     'GET …/query': near('GET /v1/app/orders/query', '404 record_not_found', toQuery, newest, { says: 'range key' }),

@@ -1,10 +1,10 @@
 import { createReadStream, statSync } from 'node:fs'
-import { Readable } from 'node:stream'
-import { createGunzip } from 'node:zlib'
+import type { Readable } from 'node:stream'
 import { bodyBytesMax } from '../../core/limits.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import type { ReadLine } from '../../core/text/csv-records.ts'
 import { splitLines } from '../../core/text/lines.ts'
+import { unpackGzip } from '../../core/text/unpack-gzip.ts'
 
 export type { ReadLine }
 
@@ -84,11 +84,7 @@ const unpack = async (chunks: AsyncIterable<Buffer>): Promise<AsyncIterable<Buff
       yield value
     }
   }
-  if (head[0] !== 0x1f || head[1] !== 0x8b) return whole()
-  const source = Readable.from(whole())
-  const gunzip = createGunzip({ chunkSize: 256 * 1024 })
-  source.on('error', (error) => gunzip.destroy(error))
-  return source.pipe(gunzip)
+  return head[0] === 0x1f && head[1] === 0x8b ? unpackGzip(whole(), 256 * 1024) : whole()
 }
 
 /** The mark of UTF-16 in either byte order. Spreadsheets call it "Unicode text". */

@@ -63,6 +63,9 @@ const turnUnits = sliceUnits / 4
 const firstPauseMs = 20
 const pauseMsMax = 1_000
 
+/** A commit with the runs of those who follow the table takes no longer than others. */
+const linesOfCommit = ({ followers }: Table): number => Math.ceil(loadCommitLinesMax / (1 + followers.length))
+
 const isBlank = (line: string): boolean => /^[ \t\r]*$/.test(line)
 
 /**
@@ -74,8 +77,7 @@ export class RecordLoad {
   readonly #table: Table
   readonly #sender: LoadSender
   readonly #onCommit: (written: number, skipped: number) => void
-  /** A commit with the runs of those who follow the table takes no longer than others. */
-  readonly #linesMax: number
+  #linesMax: number
   readonly output: LoadOutput = { count: 0, skipped: 0, failed: 0, errors: [] }
   #line = 0
   #puts: PutOperation[] = []
@@ -95,7 +97,7 @@ export class RecordLoad {
     this.#table = table
     this.#sender = sender
     this.#onCommit = onCommit
-    this.#linesMax = Math.ceil(loadCommitLinesMax / (1 + table.followers.length))
+    this.#linesMax = linesOfCommit(table)
   }
 
   /** Throws what ends the load and is no fault of a line, with the number of lines that are stored. */
@@ -191,6 +193,7 @@ export class RecordLoad {
     const table = await requireTable(access, address, nowMs)
     // Another table with this name may have other indices.
     if (table.id !== this.#table.id) throw await notFound('table', access, address, nowMs)
+    this.#linesMax = linesOfCommit(table)
     const written = await writeIn('table', access, address, nowMs, () =>
       access.engine.records.putAll(callerOf(access), table, puts, ifAbsent, nowMs),
     )

@@ -141,6 +141,9 @@ function* checkRegistry(db: Connection, notes: Notes): Iterable<string> {
   yield* lines(`SELECT 'idempotency key ' || id || ' is not in its index' AS line FROM idempotency_keys k
     WHERE id <= (SELECT value FROM meta WHERE name = 'idempotency_keys_indexed') AND NOT EXISTS
       (SELECT 1 FROM idempotency_key_index i WHERE i.short_hash = k.short_hash AND i.id = k.id)`)
+  yield* lines(
+    `SELECT 'idempotency key ' || id || ': its result is not JSON' AS line FROM idempotency_keys WHERE NOT json_valid(result)`,
+  )
   yield* lines(`SELECT 'the index of idempotency keys has a wrong entry for ' || i.id AS line
     FROM idempotency_key_index i LEFT JOIN idempotency_keys k ON k.id = i.id
     WHERE printf('%012x', i.short_hash) IS NOT lower(substr(hex(k.key_hash), -12)) OR k.short_hash <> i.short_hash`)

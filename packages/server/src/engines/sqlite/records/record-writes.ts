@@ -43,6 +43,9 @@ interface Found {
   data?: string
 }
 
+type Applied = Extract<WriteResult, { applied: true }>
+type Refused = Extract<WriteResult, { applied: false }>
+
 type WholeRow = Omit<Found, 'isDamaged' | 'data'> & { data: string | null }
 
 /** Longer data is not read only to be replaced: see `#lookup`. */
@@ -107,9 +110,15 @@ export class RecordWrites {
   /**
    * All operations or none, unless it throws: then some may have been applied, and the transaction must be rolled back. Every
    * record is looked up before the first write, which is safe because there is no other writer and no two
-   * operations name the same record. `patches`: those of the batch so far.
+   * operations name the same record.
    */
-  write(tableId: number, operations: RecordOperation[], nowMs: number, patches = new PatchResults()): WriteResult {
+  write(tableId: number, operations: RecordOperation[], nowMs: number): WriteResult {
+    const found = this.find(tableId, operations, nowMs)
+    return Array.isArray(found) ? this.apply(tableId, operations, found, nowMs) : found
+  }
+
+  /** The rows of the records, for `apply`; or the first condition that does not hold. */
+  find(tableId: number, operations: RecordOperation[], nowMs: number): (Found | null)[] | Refused {
     const found = operations.map((operation) => this.#lookup(tableId, operation))
     for (let i = 0; i < operations.length; i++) {
       const { condition } = operations[i]!
@@ -117,6 +126,17 @@ export class RecordWrites {
       const current = liveOf(found[i]!, nowMs)?.updated_at
       if (!holds(condition, current)) return { applied: false, failedOperation: i, current }
     }
+    return found
+  }
+
+  /** `patches`: those of the batch so far. */
+  apply(
+    tableId: number,
+    operations: RecordOperation[],
+    found: (Found | null)[],
+    nowMs: number,
+    patches = new PatchResults(),
+  ): Applied {
     // A patch may be refused, which is safe only before the first write.
     const patched = this.#patched(operations, found, nowMs, patches)
     const results = operations.map((operation, i): OperationResult => {

@@ -71,13 +71,17 @@ export const batch = (
     })
     const patches = new PatchResults()
     const finished = tasks.flatMap(({ op, taskId }) => (op === 'finish' ? [taskId] : []))
+    // The conditions of all parts come before their patches, as they do within one part.
+    const foundOf = parts.map(({ tableId, records: operations }, failedPart) => {
+      const found = records.find(tableId, operations, nowMs)
+      if (Array.isArray(found)) return found
+      const { failedOperation: failedRecord, current } = found
+      throw new Refused({ applied: false, failedPart, failedRecord, current })
+    })
     const patched = followed.without(finished, () =>
-      parts.map(({ tableId, records: operations }, failedPart) => {
-        const written = records.write(tableId, operations, nowMs, patches)
-        if (written.applied) return longestPatched(written.results)
-        const { failedOperation: failedRecord, current } = written
-        throw new Refused({ applied: false, failedPart, failedRecord, current })
-      }),
+      parts.map(({ tableId, records: operations }, i) =>
+        longestPatched(records.apply(tableId, operations, foundOf[i]!, nowMs, patches).results),
+      ),
     )
     db.run('RELEASE batch')
     return { applied: true, runIds, changes, patched }
