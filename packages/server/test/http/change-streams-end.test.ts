@@ -127,11 +127,12 @@ describe('a server that stops', () => {
       const isStuck = async (): Promise<true | undefined> => {
         const queued = await readSendQueues()
         const now = stuck.map(({ port }) => queued({ address: '127.0.0.1', port, localPort: server.port }))
-        const isSame = now.every((bytes, n) => bytes > 0 && bytes === before[n])
+        // Of one at least: on a busy machine the first has been stuck for 10 s, and is cut, before the last is.
+        const isSame = now.some((bytes, n) => bytes > 0 && bytes === before[n])
         before = now
         return isSame || undefined
       }
-      await eventually('nothing more goes to them', isStuck, { pauseMs: 300 })
+      await eventually('nothing more goes to one', isStuck, { pauseMs: 300 })
       const { cursor } = ok(await table.api.post(`${table.path}/changes`, { from: 'now' }))
       const waits = Array.from({ length: 50 }, () =>
         table.api.post(`${table.path}/changes`, { cursor, waitSeconds: 20 }),
