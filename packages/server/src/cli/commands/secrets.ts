@@ -29,7 +29,8 @@ keys, and the secrets that sign pushes of tasks, stay as they are.`,
       await Bun.sleep(secretLeadMs)
       const earlier = secrets.slice(1).map((_, i) => ({ acceptedUntil: acceptedUntilMs(secrets, i + 1) }))
       if (args.flag('json')) printJson({ rotatedAt: next.beginsAtMs, earlier })
-      else if (endsEarlier) printLine('rotated: signed URLs, cursors and user tokens from before are no longer accepted')
+      else if (endsEarlier)
+        printLine('rotated: signed URLs, cursors and user tokens from before are no longer accepted')
       else
         printLine(
           `rotated: signed URLs, cursors and user tokens from before are accepted until ${showTime(earlier[0]!.acceptedUntil)}`,
