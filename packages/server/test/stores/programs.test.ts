@@ -24,7 +24,7 @@ import {
 
 setDefaultTimeout(120_000)
 
-const releases: Record<string, string> = { v1: '0.1.0', v7: '0.2.0' }
+const releases: Record<string, string> = { v1: '0.1.0', v7: '0.2.0', v8: '0.3.0' }
 const hasProgram = (version: string): boolean => existsSync(packedProgramOf(version))
 
 test('the program of every version before this one is here', () => {
