@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { runChild, temporaryDirectory } from '../cleanup.ts'
 import type { LoadingResult, Rounds } from '../results.ts'
 import { callCubby, createOrganization, fillTable, serveCubby } from '../subjects/cubby.ts'
-import { tableIndices } from '../subjects/cubby-dialect.ts'
+import { table, tableIndices } from '../subjects/cubby-dialect.ts'
 import { dataText, drawValues, keyText, shapeOf } from '../workload.ts'
 import type { Context } from './context.ts'
 
@@ -31,19 +31,26 @@ export const runLoading = async ({ settings, say }: Context): Promise<LoadingRes
   writeFileSync(file, [declaration, ...addressed, ''].join('\n'))
   const body = Buffer.from(lines.join('\n'))
   for (let round = 0; round < settings.rounds; round++) {
-    const location = ['--data', join(temporaryDirectory(), `loading-${round}`)]
-    const apiKey = await createOrganization(location)
-    const server = await serveCubby(location)
-    await timed(result.batches, () => fillTable(server, apiKey, shape, '/v1/bench/batches'))
-    await callCubby(server, apiKey, 'POST', '/v1/bench/loaded', { indices: tableIndices })
+    // Each has a store of its own: records of other tables would make its trees deeper.
+    const open = async (name: string) => {
+      const location = ['--data', join(temporaryDirectory(), `loading-${name}-${round}`)]
+      return { location, apiKey: await createOrganization(location) }
+    }
+    const inBatches = await open('batches')
+    let server = await serveCubby(inBatches.location)
+    await timed(result.batches, () => fillTable(server, inBatches.apiKey, shape))
+    await server.stop()
+    const { location, apiKey } = await open('load')
+    server = await serveCubby(location)
+    await callCubby(server, apiKey, 'POST', table, { indices: tableIndices })
     await timed(result.load, async () => {
-      const url = `http://127.0.0.1:${server.port}/v1/bench/loaded/load`
+      const url = `http://127.0.0.1:${server.port}${table}/load`
       const response = await fetch(url, { method: 'POST', headers: { Authorization: `Bearer ${apiKey}` }, body })
       const text = await response.text()
       if (JSON.parse(text).count !== records) throw new Error(`loading: ${text.slice(0, 500)}`)
     })
     await server.stop()
-    const importing = [process.execPath, main, 'import', file, '--org', 'bench', ...location]
+    const importing = [process.execPath, main, 'import', file, '--org', 'bench', ...(await open('import')).location]
     await timed(result.import, async () => {
       await runChild(importing)
     })

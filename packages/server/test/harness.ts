@@ -422,6 +422,8 @@ export interface RequestOptions {
   body?: unknown
   /** Stream the body, so that it is sent in chunks and without a length. */
   chunked?: boolean
+  /** False: on a connection of its own. */
+  keepalive?: boolean
 }
 
 const toBytes = (body: unknown): Uint8Array | undefined => {
@@ -440,6 +442,7 @@ const request = async (server: Server, method: string, path: string, options: Re
     headers,
     body: body as ReadableStream | Uint8Array<ArrayBuffer>,
     redirect: 'manual',
+    keepalive: options.keepalive,
   })
   const text = await response.text()
   return checkResponse({ status: response.status, headers: response.headers, text, body: tryJson(text) }, options.key)
@@ -502,13 +505,24 @@ export class Api {
   readonly server: Server
   readonly key: string
 
-  constructor(server: Server, key: string) {
+  readonly #keepalive: boolean
+
+  constructor(server: Server, key: string, keepalive = true) {
     this.server = server
     this.key = key
+    this.#keepalive = keepalive
+  }
+
+  /**
+   * The same caller, whose requests are sent once: `fetch` itself repeats a PUT or DELETE if the connection breaks and was used before.
+   * If another process of the same port takes the second one, the first may have been applied too.
+   */
+  get once(): Api {
+    return new Api(this.server, this.key, false)
   }
 
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse> {
-    return request(this.server, method, path, { key: this.key, body, headers })
+    return request(this.server, method, path, { key: this.key, body, headers, keepalive: this.#keepalive })
   }
 
   get(path: string, headers?: Record<string, string>): Promise<ApiResponse> {

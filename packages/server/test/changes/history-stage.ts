@@ -36,7 +36,7 @@ export class Stage {
   async api(): Promise<Api> {
     const up = this.servers.filter((_, i) => !this.#isDown[i])
     if (up.length === 0) await Promise.race(this.#up)
-    return this.#random.pick(up.length === 0 ? this.servers : up).as(this.#key)
+    return this.#random.pick(up.length === 0 ? this.servers : up).as(this.#key).once
   }
 
   /** The time of the processes. */
