@@ -26,5 +26,20 @@ export interface LogPlace {
 export const markOf = ({ seq, atMs, kind, hashKey, rangeKey, version }: LogEntry): number =>
   Bun.hash.crc32(`${seq} ${atMs} ${kind} ${version} ${hashKey.length} ${hashKey}${rangeKey}`)
 
+/** A clock that is further behind than this was set back, or the one before was wrong. */
+const behindMsMax = 60_000
+
+/**
+ * The time of what comes next in a log. It is not before the newest entry, whose time is not before any version in the log: a
+ * record that is created again gets a version above those that it had, so that an entry of one of those is not taken for the new
+ * one. Requests come late from a queue, or from a process whose clock is behind.
+ */
+export const timeInLog = (nowMs: number, newestMs: number): number =>
+  newestMs > nowMs && newestMs - nowMs <= behindMsMax ? newestMs : nowMs
+
+/** The time of an entry. */
+export const entryTime = (nowMs: number, version: number, newestMs: number): number =>
+  timeInLog(timeInLog(nowMs, newestMs), version)
+
 /** The version of the entry for a delete: above that of the record, even if the clock is behind. */
 export const deletedAt = (updatedAtMs: number, nowMs: number): number => Math.max(nowMs, updatedAtMs + 1)

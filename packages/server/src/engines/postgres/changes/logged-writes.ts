@@ -153,7 +153,7 @@ export class LoggedWrites {
     const ids = behind
       .splice(0, draws)
       .flatMap((row) => Array.from({ length: idStride }, (_, i) => Number(row![0]) + i))
-    group.take(ids, behind)
+    group.take(ids, behind, logs.newestMs(table.id))
     const outcomes: Outcome[] = []
     let doneUnits = 0
     for (const [i, { caller, operations, nowMs }] of calls.entries()) {

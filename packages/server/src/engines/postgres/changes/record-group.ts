@@ -1,4 +1,4 @@
-import { deletedAt, entryKind } from '../../../core/changes/log-entry.ts'
+import { deletedAt, entryKind, entryTime, timeInLog } from '../../../core/changes/log-entry.ts'
 import { holds } from '../../../core/records/condition.ts'
 import { isExpired } from '../../../core/records/expiry.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
@@ -48,6 +48,7 @@ export class RecordGroup {
   readonly #byName: Map<string, RecordState>
   readonly #notePatch: (length: number) => void
   #ids: number[] = []
+  #newestMs = 0
 
   /** `notePatch` is told how long the patched records are. */
   constructor(operations: RecordOperation[], notePatch: (length: number) => void) {
@@ -68,9 +69,10 @@ export class RecordGroup {
     this.states = inLockOrder(states).map((position) => states[position]!)
   }
 
-  /** Takes the ids for new records, and the rows of `states`: id, version, ttl and data. */
-  take(ids: number[], rows: (Row | undefined)[]): void {
+  /** Takes the ids for new records, and the rows of `states`: id, version, ttl and data. `newestMs`: see `timeInLog`. */
+  take(ids: number[], rows: (Row | undefined)[], newestMs: number): void {
     this.#ids = ids
+    this.#newestMs = newestMs
     for (const [i, row] of rows.entries()) {
       if (row === undefined) continue
       const [id, updatedAt, ttl, data] = row
@@ -134,14 +136,14 @@ export class RecordGroup {
   }
 
   #put(operation: PutOperation, nowMs: number): number {
-    const { hashKey, rangeKey, data, ttlSeconds, entries, updatedAtMs = nowMs } = operation
+    const { hashKey, rangeKey, data, ttlSeconds, entries, updatedAtMs = timeInLog(nowMs, this.#newestMs) } = operation
     const key = { hashKey, rangeKey }
     const live = this.#live(key, nowMs)
     const version = live === undefined ? updatedAtMs : Math.max(updatedAtMs, live.updatedAtMs + 1)
     // An expired record is created again, with a new id.
     const id = live?.id ?? this.#ids.shift()!
     this.#change(key, { id, updatedAtMs: version, ttlSeconds, data, entries })
-    this.entries.push({ ...key, atMs: nowMs, kind: entryKind.put, version })
+    this.#note({ ...key, atMs: nowMs, kind: entryKind.put, version })
     return version
   }
 
@@ -151,8 +153,13 @@ export class RecordGroup {
     const live = this.#live(key, nowMs)
     if (live === undefined) return false
     this.#change(key, undefined)
-    this.entries.push({ ...key, atMs: nowMs, kind: entryKind.delete, version: deletedAt(live.updatedAtMs, nowMs) })
+    this.#note({ ...key, atMs: nowMs, kind: entryKind.delete, version: deletedAt(live.updatedAtMs, nowMs) })
     return true
+  }
+
+  #note(entry: NewEntry): void {
+    this.#newestMs = entryTime(entry.atMs, entry.version, this.#newestMs)
+    this.entries.push(entry)
   }
 
   #change(key: RecordKey, current: CurrentRecord | undefined): void {

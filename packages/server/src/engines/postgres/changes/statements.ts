@@ -20,6 +20,12 @@ export const readCounted: Statement = {
   text: 'select t.keep_hours is not null, t.db, t.name, t.followers from cubby_table_8 t where t.id = $1::bigint',
 }
 
+/** Reads the time of the newest entry of table $1, whether it keeps changes now or not. */
+export const newestTime: Statement = {
+  name: 'feed_newest_time',
+  text: 'select c.at_ms from cubby_change c where c.table_id = $1::bigint order by c.seq desc limit 1',
+}
+
 export const addFeed: Statement = {
   name: 'feed_add',
   text: 'insert into cubby_feed (table_id, seq) values ($1::bigint, 0) on conflict do nothing',

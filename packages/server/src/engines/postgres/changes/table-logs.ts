@@ -1,4 +1,4 @@
-import { entryKind, type LogEntry } from '../../../core/changes/log-entry.ts'
+import { entryKind, entryTime, type LogEntry } from '../../../core/changes/log-entry.ts'
 import { CubbyError } from '../../../core/errors.ts'
 import { batchOperationsMax } from '../../../core/limits.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
@@ -64,6 +64,8 @@ export class OpenLogs {
   readonly #options: LogOptions
   readonly #tables = new Map<number, CountedTable>()
   readonly #seqs = new Map<number, number>()
+  /** The times of the newest entries. */
+  readonly #newestMs = new Map<number, number>()
   readonly #entries = new Map<number, LogEntry[]>()
   readonly #runs = new FollowingRuns()
 
@@ -71,7 +73,7 @@ export class OpenLogs {
     this.#tableIds = [...tableIds].sort((a, b) => a - b)
     this.#options = options
     // What they bring along is read under the locks.
-    this.locks = [sql.lockFeed, sql.readCounted].flatMap((statement) =>
+    this.locks = [sql.lockFeed, sql.readCounted, sql.newestTime].flatMap((statement) =>
       this.#tableIds.map((tableId) => bind(statement, tableId)),
     )
   }
@@ -82,6 +84,7 @@ export class OpenLogs {
     for (const [i, tableId] of this.#tableIds.entries()) {
       const seq = answers[i]!.rows[0]?.[0]
       this.#seqs.set(tableId, Number(seq ?? 0))
+      this.#newestMs.set(tableId, Number(answers[2 * count + i]!.rows[0]?.[0] ?? 0))
       const [keeps, db = '', name = '', followers = '[]'] = answers[count + i]!.rows[0] ?? []
       const counted = { keepsChanges: keeps === 't', db: db!, name: name!, followers: JSON.parse(followers!) }
       // Without its lock, writes would overtake one another.
@@ -90,7 +93,7 @@ export class OpenLogs {
       }
       this.#tables.set(tableId, counted)
     }
-    return answers.slice(2 * count)
+    return answers.slice(3 * count)
   }
 
   /** Adds no runs to these tasks. */
@@ -101,6 +104,11 @@ export class OpenLogs {
   /** The keys of the runs that writes of these records of a table may add, by task. */
   runKeysOf(tableId: number, records: RecordKey[]): [taskId: number, keys: string[]][] {
     return this.#runs.keysOf(this.#tables.get(tableId)!, records)
+  }
+
+  /** The time of the newest entry, if the table keeps changes: see `timeInLog`. */
+  newestMs(tableId: number): number {
+    return this.#tables.get(tableId)!.keepsChanges ? this.#newestMs.get(tableId)! : 0
   }
 
   /** Notes the applied writes of a table. */
@@ -118,7 +126,11 @@ export class OpenLogs {
   #add(tableId: number, added: NewEntry[]): void {
     let seq = this.#seqs.get(tableId)!
     const entries = this.#entries.get(tableId) ?? []
-    for (const entry of added) entries.push({ ...entry, seq: ++seq })
+    for (const entry of added) {
+      const atMs = entryTime(entry.atMs, entry.version, this.#newestMs.get(tableId)!)
+      entries.push({ ...entry, seq: ++seq, atMs })
+      this.#newestMs.set(tableId, atMs)
+    }
     this.#seqs.set(tableId, seq)
     if (entries.length > 0) this.#entries.set(tableId, entries)
   }

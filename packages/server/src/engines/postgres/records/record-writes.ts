@@ -1,4 +1,4 @@
-import { deletedAt, type EntryKind, entryKind } from '../../../core/changes/log-entry.ts'
+import { deletedAt, type EntryKind, entryKind, timeInLog } from '../../../core/changes/log-entry.ts'
 import { batchOperationsMax } from '../../../core/limits.ts'
 import { holds } from '../../../core/records/condition.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
@@ -14,7 +14,7 @@ import type {
 } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import { LoggedWrites } from '../changes/logged-writes.ts'
-import type { NewEntry, TableLogs } from '../changes/table-logs.ts'
+import type { NewEntry, OpenLogs, TableLogs } from '../changes/table-logs.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { toBytes, toBytesOrNull, toHex } from '../connection/bytes.ts'
 import type { Coalescer } from '../connection/coalescer.ts'
@@ -233,10 +233,21 @@ const versionIn = (rows: Row[], { hashKey, rangeKey }: RecordKey): number => {
   return Number(rows.find((one) => one[1] === hash && one[2] === range)![0])
 }
 
-/** The same for parts that were decided, in which a table may have more operations than one draw of ids is for. */
-export const decidedStatements = (parts: DecidedPart[], nowMs: number) => {
+/** Gives a put its time in the log of its table. */
+const inLog = (logs: OpenLogs, { id }: Table, nowMs: number) => {
+  const timeMs = timeInLog(nowMs, logs.newestMs(id))
+  return <T extends Change>(change: T): T =>
+    change.op === 'put' ? { ...change, updatedAtMs: change.updatedAtMs ?? timeMs } : change
+}
+
+/**
+ * The same for parts that were decided, in which a table may have more operations than one draw of ids is for. `logs`: those of the
+ * tables whose writes are counted.
+ */
+export const decidedStatements = (parts: DecidedPart[], nowMs: number, logs?: OpenLogs) => {
   const bound: BoundStatement[] = []
-  const readers = parts.map(({ table, operations, checkedAbsent, readResults }) => {
+  const readers = parts.map(({ table, operations: decided, checkedAbsent, readResults }) => {
+    const operations = logs !== undefined && isLogged(table) ? decided.map(inLog(logs, table, nowMs)) : decided
     const chunks: (BatchStatements & { own(answers: StatementResult[]): StatementResult[] })[] = []
     for (let at = 0; at < operations.length; at += batchOperationsMax) {
       const chunk = batchStatements(table, operations.slice(at, at + batchOperationsMax), nowMs)
@@ -419,11 +430,14 @@ export class RecordWrites {
     onlyAbsent: boolean,
     nowMs: number,
   ): Promise<number> {
-    const rounds = inRounds(puts).map((round) => ({ round, steps: this.#loadSteps(table, round, onlyAbsent, nowMs) }))
     return this.#logs.run(holderOf(caller), [table.id], nowMs, async ({ send, commit }, logs) => {
-      const bound = rounds.flatMap(({ steps }) => steps)
-      const [state, ...answers] = logs.takeLocks(await send(...logs.locks, stateStatement(caller, table), ...bound))
+      const [state] = logs.takeLocks(await send(...logs.locks, stateStatement(caller, table)))
       requireActive(table, state!.rows[0]!)
+      const timed = puts.map(inLog(logs, table, nowMs))
+      const rounds = inRounds(timed).map((round) => ({
+        ...{ round, steps: this.#loadSteps(table, round, onlyAbsent, nowMs) },
+      }))
+      const answers = await send(...rounds.flatMap(({ steps }) => steps))
       let written = 0
       for (const { round, steps } of rounds) {
         const rows = answers.splice(0, steps.length).flatMap((answer, i) => (steps[i]!.counts ? answer.rows : []))

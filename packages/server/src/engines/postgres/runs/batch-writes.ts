@@ -136,7 +136,7 @@ export class BatchWrites {
       const { failedPart, failedOperation: failedRecord, current } = decided
       return { applied: false, failedPart, failedRecord, current }
     }
-    const { bound, readChanges } = decidedStatements(decided, nowMs)
+    const { bound, readChanges } = decidedStatements(decided, nowMs, logs)
     if (logs === undefined) return commitOnce(transaction, caller, nowMs, [...guards, ...bound], () => result)
     const answers = (await send(...guards, ...bound)).slice(guards.length)
     for (const [i, { table }] of parts.entries()) if (isLogged(table)) logs.append(table.id, readChanges(answers, i))

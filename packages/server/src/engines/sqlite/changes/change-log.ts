@@ -1,4 +1,11 @@
-import { type EntryKind, entryKind, type LogEntry, markOf } from '../../../core/changes/log-entry.ts'
+import {
+  type EntryKind,
+  entryKind,
+  entryTime,
+  type LogEntry,
+  markOf,
+  timeInLog,
+} from '../../../core/changes/log-entry.ts'
 import type { Connection } from '../connection.ts'
 
 /** The number of the newest entry of the log of a table. */
@@ -8,7 +15,11 @@ export type LogHead = [tableId: number, seq: number]
 const tablesMax = 10_000
 
 /** The newest entry of a table, whether it keeps changes now or not. */
-const lastSeqSql = 'SELECT seq FROM changes WHERE table_id = ?1 ORDER BY seq DESC LIMIT 1'
+const newestSql = 'SELECT seq, at AS atMs FROM changes WHERE table_id = ?1 ORDER BY seq DESC LIMIT 1'
+
+type Newest = Pick<LogEntry, 'seq' | 'atMs'>
+
+const nothing: Newest = { seq: 0, atMs: 0 }
 
 /**
  * Appends to the logs of tables, inside the transaction that is open on the connection. There is no other writer, so it numbers
@@ -16,11 +27,11 @@ const lastSeqSql = 'SELECT seq FROM changes WHERE table_id = ?1 ORDER BY seq DES
  */
 export class ChangeLog {
   readonly #keepHours
-  readonly #last
+  readonly #newest
   readonly #insert
   readonly #db: Connection
-  /** The number of the newest entry by table; null for a table that keeps no changes. */
-  readonly #lastSeqs = new Map<number, number | null>()
+  /** The newest entry by table; null for a table that keeps no changes. */
+  readonly #newestByTable = new Map<number, Newest | null>()
   /** The tables whose logs have grown in this transaction. */
   readonly #grown = new Set<number>()
 
@@ -29,7 +40,7 @@ export class ChangeLog {
     this.#keepHours = db.prepare<{ keepHours: number | null }, [number]>(
       'SELECT keep_hours AS keepHours FROM tables WHERE id = ?1',
     )
-    this.#last = db.prepare<{ seq: number }, [number]>(lastSeqSql)
+    this.#newest = db.prepare<Newest, [number]>(newestSql)
     this.#insert = db.prepare<unknown, [number, number, number, number, string, string, number, number]>(
       'INSERT INTO changes VALUES (?1, ?2, ?3, ?4, CAST(?5 AS BLOB), CAST(?6 AS BLOB), ?7, ?8)',
     )
@@ -37,19 +48,27 @@ export class ChangeLog {
 
   /** Adds an entry, if the table keeps changes. */
   append(tableId: number, kind: EntryKind, hashKey: string, rangeKey: string, version: number, nowMs: number): void {
-    const last = this.#lastSeq(tableId)
-    if (last !== null) this.#add(tableId, { seq: last + 1, atMs: nowMs, kind, hashKey, rangeKey, version })
+    const newest = this.#newestOf(tableId)
+    if (newest === null) return
+    const atMs = entryTime(nowMs, version, newest.atMs)
+    this.#add(tableId, { seq: newest.seq + 1, atMs, kind, hashKey, rangeKey, version })
+  }
+
+  /** The time for the version of a put: that of the log, if the table keeps changes. */
+  timeFor(tableId: number, nowMs: number): number {
+    const newest = this.#newestOf(tableId)
+    return newest === null ? nowMs : timeInLog(nowMs, newest.atMs)
   }
 
   /** Begins the log of a table whose row says that it keeps changes. Entries of an earlier log are left to the sweep. */
   begin(tableId: number, sinceMs: number, nowMs: number): void {
-    const seq = (this.#last.get(tableId)?.seq ?? 0) + 1
+    const seq = (this.#newest.get(tableId) ?? nothing).seq + 1
     this.#add(tableId, { seq, atMs: nowMs, kind: entryKind.begin, hashKey: '', rangeKey: '', version: sinceMs })
   }
 
   /** Adds an entry of a copy, unless it is there. */
   load(tableId: number, entry: LogEntry): void {
-    const last = this.#last.get(tableId)?.seq ?? 0
+    const last = (this.#newest.get(tableId) ?? nothing).seq
     if (entry.seq <= last) return
     // An interrupted copy was of an older state, and the entries between have been swept since.
     if (entry.seq > last + 1) this.#db.change('DELETE FROM changes WHERE table_id = ?1', tableId)
@@ -58,8 +77,8 @@ export class ChangeLog {
 
   /** The store is asked again whether the table keeps changes, and for the newest entry. */
   forget(tableId?: number): void {
-    if (tableId !== undefined) this.#lastSeqs.delete(tableId)
-    else this.#lastSeqs.clear()
+    if (tableId !== undefined) this.#newestByTable.delete(tableId)
+    else this.#newestByTable.clear()
   }
 
   /** The transaction was rolled back. */
@@ -71,7 +90,7 @@ export class ChangeLog {
   /** The logs that have grown since the last call. */
   takeGrown(): LogHead[] | undefined {
     if (this.#grown.size === 0) return undefined
-    const heads = Array.from(this.#grown, (tableId): LogHead => [tableId, this.#lastSeq(tableId) ?? 0])
+    const heads = Array.from(this.#grown, (tableId): LogHead => [tableId, this.#newestOf(tableId)?.seq ?? 0])
     this.#grown.clear()
     return heads
   }
@@ -79,18 +98,18 @@ export class ChangeLog {
   #add(tableId: number, entry: LogEntry): void {
     const { seq, atMs, kind, hashKey, rangeKey, version } = entry
     this.#insert.run(tableId, seq, atMs, kind, hashKey, rangeKey, version, markOf(entry))
-    this.#lastSeqs.set(tableId, seq)
+    this.#newestByTable.set(tableId, { seq, atMs })
     this.#grown.add(tableId)
   }
 
-  #lastSeq(tableId: number): number | null {
-    const known = this.#lastSeqs.get(tableId)
+  #newestOf(tableId: number): Newest | null {
+    const known = this.#newestByTable.get(tableId)
     if (known !== undefined) return known
     const keeps = (this.#keepHours.get(tableId)?.keepHours ?? null) !== null
-    const last = keeps ? (this.#last.get(tableId)?.seq ?? 0) : null
+    const newest = keeps ? (this.#newest.get(tableId) ?? nothing) : null
     // A table that has grown in this transaction stays: `takeGrown` tells its number.
-    if (this.#lastSeqs.size >= tablesMax && this.#grown.size === 0) this.#lastSeqs.clear()
-    this.#lastSeqs.set(tableId, last)
-    return last
+    if (this.#newestByTable.size >= tablesMax && this.#grown.size === 0) this.#newestByTable.clear()
+    this.#newestByTable.set(tableId, newest)
+    return newest
   }
 }

@@ -172,7 +172,8 @@ export class RecordWrites {
 
   /** Writes nothing if there is a row under the key. It saves the look for one. */
   #insertNew(tableId: number, put: PutOperation, nowMs: number): boolean {
-    const { hashKey, rangeKey, data, ttlSeconds, entries, updatedAtMs = nowMs } = put
+    const { hashKey, rangeKey, data, ttlSeconds, entries } = put
+    const updatedAtMs = put.updatedAtMs ?? this.#followed.timeFor(tableId, nowMs)
     const record = { hashKey, rangeKey, data, ttlSeconds, updatedAtMs }
     const values = [updatedAtMs, ttlSeconds, storedData(tableId, record)]
     const { changes } = this.#insertOrIgnore.run(this.#takeId(), tableId, hashKey, rangeKey, ...values, ...entries)
@@ -240,7 +241,7 @@ export class RecordWrites {
 
   #putRow(tableId: number, operation: PutOperation, found: Found | null, nowMs: number): number {
     const { hashKey, rangeKey, data, ttlSeconds, entries } = operation
-    const writtenMs = operation.updatedAtMs ?? nowMs
+    const writtenMs = operation.updatedAtMs ?? this.#followed.timeFor(tableId, nowMs)
     const record = { hashKey, rangeKey, data, ttlSeconds, updatedAtMs: writtenMs }
     const live = liveOf(found, nowMs)
     if (live !== undefined) {

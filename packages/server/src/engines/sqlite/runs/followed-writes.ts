@@ -50,6 +50,11 @@ export class FollowedWrites {
     }
   }
 
+  /** See `ChangeLog.timeFor`. */
+  timeFor(tableId: number, nowMs: number): number {
+    return this.#log.timeFor(tableId, nowMs)
+  }
+
   /** Writes what a batch writes that finishes runs of these tasks: it adds none to them. */
   without<T>(taskIds: readonly number[], write: () => T): T {
     this.#leftOut = new Set(taskIds)
