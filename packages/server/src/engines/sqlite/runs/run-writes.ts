@@ -187,9 +187,7 @@ export class RunWrites {
     if (rowsMax <= 0) return []
     const due: { seq: number; run: Run | undefined }[] = []
     let bytes = 0
-    const seqs = this.#db.all<{ seq: number }>(dueRuns, taskId, nowMs, rowsMax + unreadableDueMax)
-    for (const { seq } of seqs) {
-      if (due.length === rowsMax) break
+    for (const seq of this.#dueSeqs(taskId, nowMs, rowsMax)) {
       if (isUnreadable(seq)) continue
       // The row is read by its number alone: where the index and the row differ, a row that was found by the index would have
       // values of both.
@@ -201,6 +199,7 @@ export class RunWrites {
       if (due.length > 0 && bytes > claimBytesMax) break
       due.push({ seq, run })
       this.claimedBytes += claimedRowBytes + (run?.payload.length ?? 0)
+      if (due.length === rowsMax) break
     }
     const seqOf = ({ seq }: (typeof due)[number]): number => seq
     return onEach(this.#db, due, seqOf, ({ seq, run }) => {
@@ -209,6 +208,15 @@ export class RunWrites {
       failDamaged(this.#db, seq, nowMs)
       return undefined
     }).filter((run) => run !== undefined)
+  }
+
+  /** The numbers of due runs. More than `rowsMax` are read only if some of the first were left out. */
+  *#dueSeqs(taskId: number, nowMs: number, rowsMax: number): Iterable<number> {
+    const read = (limit: number) => this.#db.all<{ seq: number }>(dueRuns, taskId, nowMs, limit)
+    const first = read(rowsMax)
+    for (const { seq } of first) yield seq
+    if (first.length < rowsMax) return
+    for (const { seq } of read(rowsMax + unreadableDueMax).slice(rowsMax)) yield seq
   }
 
   /** Applies a change to a run that is still kept, unless the change is refused or was made before. */
