@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Connection } from '../src/engines/sqlite/connection.ts'
 import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
 import { checkStore } from '../src/engines/sqlite/maintenance/check.ts'
+import { firstNumbers } from '../src/engines/sqlite/migrations/schema.ts'
 import { makeFixture } from './conformance/fixture.ts'
 import { makeBench } from './conformance/runs.ts'
 
@@ -90,6 +91,25 @@ test('verify: revoked users and issuers that cannot be right are findings', asyn
       'revoked users of organization 9 belong to nothing',
       'issuers of organization 8 belong to nothing',
     ])
+    db.close()
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+})
+
+test('verify: a number that the store has lost is a finding', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'cubby-check-'))
+  try {
+    await (await openSqliteEngine({ dataDir: dir })).close()
+    const db = new Connection(join(dir, 'cubby.db'), 1_024)
+    const kept = db.all<{ name: string; value: number }>('SELECT name, value FROM meta')
+    expect(kept.map(({ name }) => name).toSorted()).toEqual(Object.keys(firstNumbers).toSorted())
+    for (const { name, value } of kept) {
+      db.change('DELETE FROM meta WHERE name = ?1', name)
+      expect(await Array.fromAsync(checkStore(db))).toContain(`the store has lost the number ${name}`)
+      db.change('INSERT INTO meta VALUES (?1, ?2)', name, value)
+    }
+    expect(await Array.fromAsync(checkStore(db))).toEqual([])
     db.close()
   } finally {
     rmSync(dir, { recursive: true, force: true })

@@ -12,6 +12,7 @@ import { type EntryRow, entryColumns } from '../changes/changes.ts'
 import type { Connection } from '../connection.ts'
 import { damaged, orDamage, walkRows } from '../disk/damage.ts'
 import { checkSchema } from '../migrations/check-schema.ts'
+import { firstNumbers } from '../migrations/schema.ts'
 import { entriesSql } from '../records/record-writes.ts'
 import { readSecrets } from '../registry/rows.ts'
 import { followersNow } from '../tasks/followers.ts'
@@ -127,6 +128,8 @@ const userEpoch = `(SELECT value FROM meta WHERE name = 'user_epoch')`
 
 function* checkRegistry(db: Connection, notes: Notes): Iterable<string> {
   yield* findSecretFaults(readSecrets(db))
+  const numbers = new Set(db.all<{ name: string }>('SELECT name FROM meta').map(({ name }) => name))
+  for (const name of Object.keys(firstNumbers)) if (!numbers.has(name)) yield `the store has lost the number ${name}`
   const lines = (sql: string): string[] => db.all<{ line: string }>(sql).map((row) => row.line)
   yield* lines(`SELECT 'api key ' || id || ' belongs to no organization' AS line FROM api_keys
     WHERE org_id NOT IN (SELECT id FROM organizations)`)

@@ -26,6 +26,17 @@ export const applicationId = 0x43756279
 // The table `leases` is an index of the leases of running runs by organization. The user of a run is at the beginning of
 // `payload`, and its checksum at the end (runs/run-rows.ts).
 
+/** The numbers that every store has in `meta`, and those of a new one. */
+export const firstNumbers = {
+  epoch: 1,
+  next_record_id: 1,
+  files_held_until: 0,
+  idempotency_keys_indexed: 0,
+  user_epoch: 1,
+  swept_user_epoch: 0,
+  swept_users_at: 0,
+}
+
 /** The initial values of a new store, each in hex. */
 interface InitialStore {
   secret: string
@@ -39,8 +50,9 @@ export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string
     name TEXT PRIMARY KEY,
     value INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-  INSERT INTO meta VALUES ('epoch', 1), ('next_record_id', 1), ('files_held_until', 0),
-    ('idempotency_keys_indexed', 0), ('user_epoch', 1), ('swept_user_epoch', 0), ('swept_users_at', 0);
+  INSERT INTO meta VALUES ${Object.entries(firstNumbers)
+    .map(([name, value]) => `('${name}', ${value})`)
+    .join(', ')};
 
   CREATE TABLE secrets (
     secret BLOB NOT NULL,
