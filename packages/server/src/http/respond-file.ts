@@ -61,7 +61,12 @@ export const asUrlResponse = (response: Response): Response => {
 const matchesIfMatch = (headers: Headers, tag: string): boolean => {
   const value = headers.get('if-match')
   if (value === null || value.trim() === '*') return true
-  return value.split(',').some((one) => one.trim() === tag)
+  // A list may have thousands, so it is not divided. What stands before and behind tells whether a whole element was found.
+  for (let at = value.indexOf(tag); at >= 0; at = value.indexOf(tag, at + tag.length)) {
+    const [before, behind] = [value.slice(0, at).trimEnd(), value.slice(at + tag.length).trimStart()]
+    if ((before === '' || before.endsWith(',')) && (behind === '' || behind.startsWith(','))) return true
+  }
+  return false
 }
 
 const changed = (tag: string): CubbyError =>

@@ -4,6 +4,9 @@ export interface ByteRange {
   end: number
 }
 
+/** One range is shorter. A list may have thousands, and is not read. */
+const headerCharactersMax = 200
+
 const rangeForm = /^bytes=(.*)$/i
 const elementForm = /^(?:([0-9]+)-([0-9]*)|-([0-9]+))$/
 
@@ -12,6 +15,7 @@ const elementForm = /^(?:([0-9]+)-([0-9]*)|-([0-9]+))$/
  * is malformed, of another unit, or names several ranges. A server may always answer with the whole file.
  */
 export const parseByteRange = (header: string, size: number): ByteRange | 'unsatisfiable' | undefined => {
+  if (header.length > headerCharactersMax) return undefined
   const list = rangeForm.exec(header.trim())?.[1]
   if (list === undefined) return undefined
   // Empty elements of a list are ignored.

@@ -31,6 +31,8 @@ describe('ranges of bytes', () => {
     ['bytes 0-1', 10, undefined],
     ['items=0-1', 10, undefined],
     ['', 10, undefined],
+    [`bytes=${'0-1,'.repeat(1_000)}`, 10, undefined],
+    [`bytes=0-1${','.repeat(1_000)}`, 10, undefined],
   ] as const)('%s of %d bytes', (header, size, expected) => {
     expect(parseByteRange(header, size)).toEqual(expected as ReturnType<typeof parseByteRange>)
   })
