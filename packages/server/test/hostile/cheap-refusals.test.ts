@@ -45,7 +45,7 @@ const costly: Record<string, [line: string, ...headers: string[]]> = {
   'a forged upload with thousands of parameters': [`PUT ${file}?${filled('a=1&')}signature=x`, 'Content-Length: 0'],
   'sixteen long parameters with a signature': [
     `GET ${file}?${Array(15)
-      .fill(`a=${'%41'.repeat(300)}`)
+      .fill(`a=${'%41'.repeat(100)}`)
       .join('&')}&signature=x`,
   ],
   'thousands of parameters without a signature': [`GET ${file}?${filled('a=1&')}`],

@@ -25,6 +25,9 @@ export interface Signed {
   options: ReadonlyMap<string, string>
 }
 
+/** The longest signed URL has a download name of which each character is encoded as nine. */
+export const signedQueryCharactersMax = 5_000
+
 const expires = 'expires'
 const key = 'key'
 const signature = 'signature'
@@ -82,10 +85,11 @@ export const signedFileUrl = (
 export const isSigned = (query: string): boolean => /(?:^|&)signature=/.test(query)
 
 /**
- * The parameters of a query with a signature, decoded as a form. undefined if they are more than a signed URL has: anybody can
- * send thousands, and to decode and sort them takes milliseconds.
+ * The parameters of a query with a signature, decoded as a form. undefined if they are more or longer than a signed URL has: anybody
+ * can send thousands, and to decode and sort them takes milliseconds.
  */
 export const signedParameters = (query: string): Parameters | undefined => {
+  if (query.length > signedQueryCharactersMax) return undefined
   let at = -1
   for (let count = 1; ; count++) {
     at = query.indexOf('&', at + 1)

@@ -9,7 +9,9 @@ import {
   type SignedTarget,
   signedFileUrl,
   signedParameters,
+  signedQueryCharactersMax,
 } from '../../../src/core/files/signed-url.ts'
+import { downloadNameCharactersMax } from '../../../src/core/limits.ts'
 
 const urlKey = new Uint8Array(32).fill(7)
 const bucketId = 'bkt_6Qm2sVx9LrT4nYc8WbKd1e'
@@ -125,4 +127,12 @@ describe('signed URLs', () => {
     )
     expect(fileUrl('', bucketId, 'a')).toBe(`/files/${bucketId}/a`)
   })
+})
+
+test('a query is as long as the longest download name makes it, and no longer one is decoded', () => {
+  const longest = `download=${encodeURIComponent('€'.repeat(downloadNameCharactersMax))}`
+  const signed = `expires=9999999999999&key=${'k'.repeat(40)}&user=${'u'.repeat(200)}&signature=${'s'.repeat(43)}`
+  expect(signedParameters(`${longest}&${signed}`)).toHaveLength(5)
+  const padded = (length: number) => signedParameters('signature='.padEnd(length, 'x'))
+  expect([padded(signedQueryCharactersMax)?.length, padded(signedQueryCharactersMax + 1)]).toEqual([1, undefined])
 })
